@@ -1,0 +1,148 @@
+"""The command line: finds the verb, parses, runs it, and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from . import __version__, commands
+from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Usage
+from .report import Output
+
+DESCRIPTION = "Turns what a session taught into entries that you confirmed, and shows whether they help."
+EXIT_CODES = (
+    "exit codes: 0 done, 1 refused or failed as expected, 2 usage, 3 bug (log named), "
+    "4 needs confirmation, 5 invalid data, 130 interrupted"
+)
+
+
+def verbs() -> list[str]:
+    """Names of all verbs: the modules of `commands`, `_` read as `-`, a trailing one dropped."""
+    names = (module.name for module in pkgutil.iter_modules(commands.__path__))
+    return sorted(name.rstrip("_").replace("_", "-") for name in names if not name.startswith("_"))
+
+
+def command_module(verb: str) -> Any:
+    """The module of one verb.
+
+    Raises:
+        Usage: when there is no such verb.
+    """
+    if verb not in verbs():
+        raise Usage(f"there is no command '{verb}'", "see `experience-forge --help`")
+    name = verb.replace("-", "_")
+    try:
+        return importlib.import_module(f".commands.{name}", __package__)
+    except ModuleNotFoundError as error:
+        if error.name != f"{__package__}.commands.{name}":
+            raise
+        return importlib.import_module(f".commands.{name}_", __package__)
+
+
+def parser_of(verb: str) -> argparse.ArgumentParser:
+    """The argument parser of one verb, with the flags that all verbs share."""
+    module = command_module(verb)
+    parser = argparse.ArgumentParser(
+        prog=f"experience-forge {verb}",
+        description=module.HELP,
+        epilog=getattr(module, "EPILOG", "") + "\n\n" + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document with schema_version")
+    return parser
+
+
+def overview() -> str:
+    """The text of `experience-forge --help`."""
+    lines = ["usage: experience-forge <command> [options]", "", DESCRIPTION, "", "commands:"]
+    for verb in verbs():
+        module = command_module(verb)
+        if not getattr(module, "HIDDEN", False):
+            lines.append(f"  {verb:<12} {module.HELP}")
+    lines += ["", "`experience-forge <command> --help` shows examples. --version prints the version.", EXIT_CODES]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code. Never raises."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    _utf8_streams()
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0 if given else EXIT_USAGE
+    if given[0] == "--version":
+        print(f"experience-forge {__version__}")
+        return 0
+    as_json = "--json" in given
+    try:
+        return _run(given)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    except ForgeError as error:
+        _tell(error, as_json)
+        return error.exit_code
+    except (KeyboardInterrupt, EOFError):
+        sys.stderr.write("\ninterrupted; nothing was written by the step that was under way\n")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader left (`| head`): say nothing, and keep Python from saying it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        return _bug(error)
+
+
+def _run(given: list[str]) -> int:
+    module = command_module(given[0])
+    namespace = parser_of(given[0]).parse_args(given[1:])
+    from .store import config, ruleset
+
+    language = config.language()
+    out = Output(as_json=namespace.json, language=language, texts=ruleset.messages(language))
+    return int(module.run(namespace, out))
+
+
+def _tell(error: ForgeError, as_json: bool) -> None:
+    if as_json:
+        Output(as_json=True).data({"error": {"what": error.what, "hint": error.hint, "faults": list(error.faults)}})
+    sys.stderr.write(f"experience-forge: {error.what}\n")
+    for fault in error.faults:
+        sys.stderr.write(f"  - {fault}\n")
+    if error.hint:
+        sys.stderr.write(f"hint: {error.hint}\n")
+
+
+def _bug(error: Exception) -> int:
+    import platform
+    import traceback
+
+    from .store import home, log
+
+    trace = traceback.format_exc()
+    try:
+        path = log.fault("bug", f"{__version__} python {platform.python_version()} {platform.platform()}\n{trace}")
+        where = f"the log is {path}"
+    except Exception:
+        sys.stderr.write(trace)
+        where = f"no log could be written below {home.current().logs}"
+    sys.stderr.write(f"experience-forge: a bug: {type(error).__name__}: {error}\nhint: {where}; please report it\n")
+    return EXIT_BUG
+
+
+def _utf8_streams() -> None:
+    # Windows consoles and pipes follow the locale: data is UTF-8 everywhere.
+    for stream in (sys.stdout, sys.stderr, sys.stdin):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace" if stream is not sys.stdin else "replace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

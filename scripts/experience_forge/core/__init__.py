@@ -1,0 +1,1 @@
+"""Pure logic: no file, clock, environment, network or randomness."""

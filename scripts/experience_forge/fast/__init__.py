@@ -1,0 +1,1 @@
+"""What hooks run: allow-listed standard library and this folder only."""

@@ -1,0 +1,137 @@
+"""What a person or a script sees: data on stdout, talk on stderr; the only user of rich."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+SCHEMA_VERSION = 1
+PROGRESS_AFTER_SECONDS = 0.5
+
+
+class Output:
+    """Where a command puts its results.
+
+    Args:
+        as_json: one JSON document on stdout in place of text.
+        language: `en` or `zh`.
+        texts: message texts by id, each with `{name}` fields (see `store.ruleset.messages`).
+    """
+
+    def __init__(
+        self,
+        *,
+        as_json: bool = False,
+        language: str = "en",
+        texts: Mapping[str, str] | None = None,
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+        stdin: TextIO | None = None,
+    ) -> None:
+        self.as_json = as_json
+        self.language = language
+        self.texts = texts or {}
+        self.stdout = stdout or sys.stdout
+        self.stderr = stderr or sys.stderr
+        self.stdin = stdin or sys.stdin
+
+    def data(self, document: Mapping[str, Any]) -> None:
+        """Print one JSON document with `schema_version` first; only in JSON mode."""
+        if self.as_json:
+            body = {"schema_version": SCHEMA_VERSION, **document}
+            self.stdout.write(json.dumps(body, ensure_ascii=False, indent=2) + "\n")
+
+    def line(self, text: str = "") -> None:
+        """Print one line of result; silent in JSON mode."""
+        if not self.as_json:
+            self.stdout.write(text + "\n")
+
+    def talk(self, text: str) -> None:
+        """Print one line to stderr: progress, hints, warnings."""
+        self.stderr.write(text + "\n")
+
+    def text(self, name: str, **values: object) -> str:
+        """The message `name` in the user's language, its fields filled in.
+
+        Raises:
+            KeyError: when no such message exists (a bug).
+        """
+        return self.texts[name].format(**values)
+
+    def say(self, name: str, **values: object) -> None:
+        """Print the message `name` as a line of result."""
+        self.line(self.text(name, **values))
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Print a table; silent in JSON mode. Without a terminal: tab-separated, no frame."""
+        if self.as_json:
+            return
+        if not self.is_terminal:
+            self.line("\t".join(columns))
+            for row in rows:
+                self.line("\t".join(str(cell) for cell in row))
+            return
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in columns:
+            table.add_column(column, overflow="fold")
+        for row in rows:
+            # Text, not markup: a title with [brackets] is shown as it is.
+            table.add_row(*(Text(str(cell)) for cell in row))
+        Console(file=self.stdout, no_color="NO_COLOR" in os.environ or None).print(table)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person reads the result on a terminal."""
+        return bool(getattr(self.stdout, "isatty", lambda: False)())
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person can answer: both ends are terminals."""
+        return bool(getattr(self.stdin, "isatty", lambda: False)()) and bool(
+            getattr(self.stderr, "isatty", lambda: False)()
+        )
+
+    def ask(self, question: str) -> str | None:
+        """One line of a person's answer, stripped; None without a terminal or at its end."""
+        if not self.can_ask:
+            return None
+        self.stderr.write(question)
+        self.stderr.flush()
+        answer = self.stdin.readline()
+        return answer.strip() if answer else None
+
+    @contextmanager
+    def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:
+        """A counter on stderr for long work; yields a function that takes the count done so far.
+
+        Shown on a terminal only, and only after half a second.
+        """
+        begun = time.monotonic()
+        shown = False
+        terminal = bool(getattr(self.stderr, "isatty", lambda: False)())
+        last = 0.0
+
+        def advance(done: int) -> None:
+            nonlocal shown, last
+            now = time.monotonic()
+            if not terminal or now - begun < PROGRESS_AFTER_SECONDS or now - last < 0.1:
+                return
+            shown, last = True, now
+            self.stderr.write(f"\r{label} {done}/{total}\x1b[K")
+            self.stderr.flush()
+
+        try:
+            yield advance
+        finally:
+            if shown:
+                self.stderr.write("\r\x1b[K")
+                self.stderr.flush()

@@ -1,0 +1,1 @@
+"""All reading and writing, one format or place per module."""

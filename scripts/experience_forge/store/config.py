@@ -1,0 +1,88 @@
+"""Settings the user chose, `<home>/config.yaml`; every setting has a default here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from ..errors import Invalid
+from . import files
+from .home import current
+
+DEFAULTS: Mapping[str, Any] = {
+    "language": "auto",
+    "suggest": {"on": True, "threshold": 3, "declined_in_a_row": 0, "off_projects": []},
+    "recall": {
+        "on": True,
+        "start_count": 5,
+        "start_characters": 2000,
+        "off_projects": [],
+    },
+    "measure": {"holdouts": False},
+    "project_file": "CLAUDE.md",
+}
+
+
+def load() -> dict[str, Any]:
+    """All settings, defaults filled in, unknown ones kept.
+
+    Raises:
+        Invalid: when the file is no YAML mapping.
+    """
+    path = current().config
+    try:
+        data = yaml.safe_load(files.read_text(path)) or {}
+    except FileNotFoundError:
+        data = {}
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}" if mark else ""
+        raise Invalid(f"{path}{where} is not valid YAML", "mend the file, or move it aside for the defaults") from error
+    if not isinstance(data, dict):
+        raise Invalid(f"{path} does not hold a mapping", "mend the file, or move it aside for the defaults")
+    return _merged(DEFAULTS, data)
+
+
+def change(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Write settings over the present ones, under the home's lock; returns all settings.
+
+    Args:
+        values: nested like the file, such as `{"suggest": {"on": False}}`.
+    """
+    home = current()
+    with files.locked(home.lock):
+        try:
+            data = yaml.safe_load(files.read_text(home.config)) or {}
+        except FileNotFoundError:
+            data = {}
+        data = _merged(data, values)
+        files.write_text(home.config, yaml.safe_dump(data, allow_unicode=True, sort_keys=False))
+    return load()
+
+
+def language() -> str:
+    """`zh` or `en`: the setting, else the locale of the environment."""
+    try:
+        chosen = str(load()["language"])
+    except Exception:
+        chosen = "auto"
+    if chosen in ("en", "zh"):
+        return chosen
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name)
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    result = {key: (dict(value) if isinstance(value, Mapping) else value) for key, value in base.items()}
+    for key, value in over.items():
+        if isinstance(value, Mapping) and isinstance(result.get(key), Mapping):
+            result[key] = _merged(result[key], value)
+        else:
+            result[key] = value
+    return result

@@ -1,0 +1,359 @@
+"""The one module that writes files.
+
+Whole files are written aside, flushed, replaced, and the folder flushed, so that a reader or a
+crash sees the old bytes or the new ones. Lines are appended by one write. Locks belong to the
+operating system and die with their process. Every call that can fail goes through `_os`, which
+tests replace to make the n-th call fail.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import Refused
+
+LOCK_WAIT_SECONDS = 5.0
+TEMP_MARK = ".forge-tmp-"
+
+
+class Calls:
+    """The system calls of this module, by name; tests put a failing one in its place."""
+
+    open = staticmethod(os.open)
+    write = staticmethod(os.write)
+    fsync = staticmethod(os.fsync)
+    close = staticmethod(os.close)
+    replace = staticmethod(os.replace)
+    unlink = staticmethod(os.unlink)
+    mkdir = staticmethod(os.mkdir)
+    rmdir = staticmethod(os.rmdir)
+    chmod = staticmethod(os.chmod)
+    rename = staticmethod(os.rename)
+
+
+_os: Any = Calls
+
+
+def set_calls(calls: Any) -> Any:
+    """Replace the system calls (tests only); returns the ones in force before."""
+    global _os
+    before, _os = _os, calls
+    return before
+
+
+def sha256(data: bytes) -> str:
+    """Hex digest of bytes, 64 characters."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def make_folder(folder: Path, mode: int = 0o700) -> None:
+    """Create a folder and its missing parents; existing ones keep their mode.
+
+    Raises:
+        Refused: when the system refuses, naming the folder and the cause.
+    """
+    if folder.is_dir():
+        return
+    make_folder(folder.parent, mode)
+    try:
+        _os.mkdir(folder, mode)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise Refused(f"{folder} is in the way: it is not a folder", "move it aside and try again") from None
+    except OSError as error:
+        raise _refused("make the folder", folder, error) from error
+
+
+def read_bytes(path: Path, limit: int = 64 * 1024 * 1024) -> bytes:
+    """Bytes of a regular file.
+
+    Raises:
+        FileNotFoundError: when there is none.
+        Refused: when it is not a regular file, larger than `limit` bytes, or can't be read.
+    """
+    try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):
+            raise Refused(f"{path} is not a regular file", "move it aside and try again")
+        if info.st_size > limit:
+            raise Refused(f"{path} has {info.st_size} bytes, more than {limit}", "make it smaller or move it aside")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _refused("read", path, error) from error
+
+
+def read_text(path: Path, limit: int = 64 * 1024 * 1024) -> str:
+    """UTF-8 text of a regular file, a byte order mark taken off; errors as `read_bytes`.
+
+    Raises:
+        Refused: also when it is not UTF-8, or holds NUL bytes (a torn write on some disks).
+    """
+    data = read_bytes(path, limit)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path} is not UTF-8 (byte {error.start})", "save it as UTF-8 and try again") from error
+    if "\0" in text:
+        raise Refused(f"{path} holds NUL bytes", "it was probably cut by a crash: restore it from a backup")
+    return text
+
+
+def write_whole(path: Path, data: bytes, mode: int = 0o600, *, follow: bool = True) -> None:
+    """Put `data` in place of the file at `path`, whole or not at all.
+
+    A link is written through (`follow`), so that a dotfile keeps being one. An existing file
+    keeps its mode. Folders are made with 0700.
+
+    Raises:
+        Refused: naming path and cause; the old bytes are still there then.
+    """
+    target = _resolve(path) if follow else path
+    make_folder(target.parent)
+    if target.exists():
+        info = target.stat()
+        if not stat.S_ISREG(info.st_mode):
+            raise Refused(f"{target} is not a regular file", "move it aside and try again")
+        if info.st_nlink > 1:
+            raise Refused(f"{target} has {info.st_nlink} hard links", "break the link, then try again")
+        if not os.access(target, os.W_OK):
+            raise Refused(f"can't write {target}: it is read-only", "make it writable and try again")
+        mode = stat.S_IMODE(info.st_mode)
+    # The name is made from process and clock: tempfile would be one more import for hooks' writers.
+    temp = target.parent / f"{TEMP_MARK}{target.name[:80]}.{os.getpid()}.{time.monotonic_ns()}"
+    try:
+        _write_new(temp, data, mode)
+        _replace(temp, target)
+        _flush_folder(target.parent)
+    except OSError as error:
+        _drop(temp)
+        raise _refused("write", target, error) from error
+    except BaseException:
+        _drop(temp)
+        raise
+
+
+def write_text(path: Path, text: str, mode: int = 0o600) -> None:
+    """`write_whole` for text, as UTF-8 with the line ends that the text has."""
+    write_whole(path, text.encode("utf-8"), mode)
+
+
+def append_line(path: Path, line: str, *, durable: bool = False) -> None:
+    """Append one line by one write; a torn line before it is closed first.
+
+    Args:
+        durable: also flush file and folder (journal); hooks' ledgers do without.
+
+    Raises:
+        Refused: naming path and cause.
+    """
+    make_folder(path.parent)
+    data = line.rstrip("\n").encode("utf-8") + b"\n"
+    try:
+        fresh = not path.exists()
+        if not fresh and not _ends_with_newline(path):
+            data = b"\n" + data
+        descriptor = _os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            _write_all(descriptor, data)
+            if durable:
+                _os.fsync(descriptor)
+        finally:
+            _os.close(descriptor)
+        if durable and fresh:
+            _flush_folder(path.parent)
+    except OSError as error:
+        raise _refused("append to", path, error) from error
+
+
+def remove(path: Path) -> bool:
+    """Remove a file of ours; says whether there was one.
+
+    Raises:
+        Refused: naming path and cause.
+    """
+    try:
+        _os.unlink(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _refused("remove", path, error) from error
+    _flush_folder(path.parent)
+    return True
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename within the data home, never over an existing file.
+
+    Raises:
+        Refused: when the target exists or the system refuses.
+    """
+    if target.exists():
+        raise Refused(f"{target} exists already", "move it aside and try again")
+    make_folder(target.parent)
+    try:
+        _os.rename(source, target)
+        _flush_folder(target.parent)
+    except OSError as error:
+        raise _refused("move", source, error) from error
+
+
+def remove_empty_folder(folder: Path) -> None:
+    """Remove a folder when it is empty; silent when it is not or is gone."""
+    try:
+        _os.rmdir(folder)
+    except OSError:
+        return
+
+
+def sweep_temps(folder: Path) -> int:
+    """Remove our own left-over temp files of dead processes below `folder`; returns how many."""
+    swept = 0
+    for path in folder.rglob(f"{TEMP_MARK}*"):
+        pid = path.name.rsplit(".", 2)[-2] if path.name.count(".") >= 2 else ""
+        if pid.isdigit() and not _alive(int(pid)):
+            _drop(path)
+            swept += 1
+    return swept
+
+
+@contextmanager
+def locked(path: Path, wait: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
+    """Hold the lock file at `path`; it ends with the process, and is never stolen by age.
+
+    Raises:
+        Refused: after `wait` seconds, naming the lock.
+    """
+    make_folder(path.parent)
+    try:
+        descriptor = _os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise _refused("open the lock", path, error) from error
+    try:
+        deadline = time.monotonic() + wait
+        while not _try_lock(descriptor):
+            if time.monotonic() >= deadline:
+                raise Refused(f"another run holds {path} for more than {wait:.0f} s", "wait for it to end, then try again")
+            time.sleep(0.05)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+            return False
+        if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP):
+            raise Refused("this disk has no file locks", "put the data home on a local disk") from error
+        raise
+    return True
+
+
+def _resolve(path: Path) -> Path:
+    """The file behind a link; a dangling link or a loop is refused rather than replaced."""
+    if not path.is_symlink():
+        return path
+    try:
+        return path.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise Refused(f"{path} is a link that leads nowhere", "mend or remove the link, then try again") from error
+
+
+def _write_new(path: Path, data: bytes, mode: int) -> None:
+    descriptor = _os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    try:
+        _write_all(descriptor, data)
+        _os.fsync(descriptor)
+    finally:
+        _os.close(descriptor)
+    if os.name != "nt":
+        # The umask may have taken bits away from the mode given to open.
+        _os.chmod(path, mode)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[_os.write(descriptor, view):]
+
+
+def _replace(temp: Path, target: Path) -> None:
+    # Windows refuses while a reader holds the file (bpo-46003): wait and try again.
+    for pause in (0.05, 0.1, 0.25, 0.5):
+        try:
+            _os.replace(temp, target)
+        except PermissionError:
+            if os.name != "nt":
+                raise
+            time.sleep(pause)
+        else:
+            return
+    _os.replace(temp, target)
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    descriptor = _os.open(folder, os.O_RDONLY)
+    try:
+        _os.fsync(descriptor)
+    finally:
+        _os.close(descriptor)
+
+
+def _drop(path: Path) -> None:
+    try:
+        _os.unlink(path)
+    except OSError:
+        return
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        if file.tell() == 0:
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _refused(verb: str, path: Path, error: OSError) -> Refused:
+    cause = error.strerror or type(error).__name__
+    hints = {
+        errno.ENOSPC: "free some space and try again",
+        errno.EDQUOT: "free some of your quota and try again",
+        errno.EROFS: "the disk is read-only: choose another data home with EXPERIENCE_FORGE_HOME",
+        errno.EACCES: "check the permissions of the file and its folder",
+        errno.EPERM: "check the owner of the file and its folder",
+    }
+    return Refused(f"can't {verb} {path}: {cause}", hints.get(error.errno or 0, "check the disk and try again"))

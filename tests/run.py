@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Makes the test environment and runs tests, evaluations and benches in it.
+
+    python3 tests/run.py                     all tests that need no network beyond package installs
+    python3 tests/run.py tests/test_x.py -k name          some of them (arguments of pytest)
+    python3 tests/run.py eval signals|recall|redaction|poison --data DIR
+    python3 tests/run.py bench hooks|scan|effect|tidy|faults
+    python3 tests/run.py where experience-forge           path of the command in that environment
+    python3 tests/run.py python ARGS...                   the environment's Python
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = Path(os.environ.get("EXPERIENCE_FORGE_TEST_ENV") or ROOT / ".env-tests")
+BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+
+
+def main(arguments):
+    """Dispatch; returns an exit code."""
+    if sys.version_info < (3, 10):
+        print("tests/run.py needs Python 3.10 or newer", file=sys.stderr)
+        return 2
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0
+    prepare()
+    if arguments and arguments[0] == "where":
+        name = arguments[1] if len(arguments) > 1 else "experience-forge"
+        path = BIN / (name + (".exe" if os.name == "nt" else ""))
+        if not path.exists():
+            print(f"there is no {name} in {BIN}", file=sys.stderr)
+            return 1
+        print(path)
+        return 0
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "tests")]), PYTHONUTF8="1")
+    if arguments and arguments[0] == "python":
+        return subprocess.call([str(PYTHON), *arguments[1:]], env=environment)
+    if arguments and arguments[0] in ("eval", "bench"):
+        return measure(arguments, environment)
+    return subprocess.call([str(PYTHON), "-m", "pytest", *arguments], cwd=ROOT, env=environment)
+
+
+def measure(arguments, environment):
+    """Run `tests/evals/<name>.py` or `tests/benches/<name>.py` with the rest of the arguments."""
+    folder = ROOT / "tests" / f"{arguments[0]}s" if arguments[0] == "eval" else ROOT / "tests" / "benches"
+    names = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+    if len(arguments) < 2 or arguments[1] not in names:
+        print(f"usage: tests/run.py {arguments[0]} {'|'.join(names)} [options]", file=sys.stderr)
+        return 2
+    return subprocess.call([str(PYTHON), str(folder / f"{arguments[1]}.py"), *arguments[2:]], env=environment)
+
+
+def prepare():
+    """Make the environment, or bring it up to date when pyproject.toml has changed."""
+    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    stamp = ENVIRONMENT / "stamp"
+    if PYTHON.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+        return
+    print(f"preparing {ENVIRONMENT} ...", file=sys.stderr)
+    try:
+        venv.EnvBuilder(with_pip=True, clear=True).create(ENVIRONMENT)
+        subprocess.check_call(
+            [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{ROOT}[dev]"]
+        )
+    except subprocess.CalledProcessError as error:
+        print(f"can't make the test environment: {error}\nhint: check that pip reaches a package index", file=sys.stderr)
+        sys.exit(1)
+    stamp.write_text(wanted, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
