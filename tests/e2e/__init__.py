@@ -1,0 +1,1 @@
+"""End-to-end tests: the real client, a scripted server in the model's place, throw-away homes."""
