@@ -1,0 +1,126 @@
+"""Renders our templates: sandboxed, strict, capped; values enter as variables only and are escaped.
+
+A template may print names, walk lists and choose; anything else (calls, assignments, arithmetic,
+includes) is refused before it runs, so that neither a tuned template nor a value can do more than
+put text in a place. Texts that a client loads pass `escape`: what they hold can't become one of
+our markers, an HTML comment, raw HTML or an import of a file.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from ..errors import Invalid
+
+OUTPUT_CAP = 256 * 1024
+"""Most characters that one template may give; a body has 64 KiB at most (DESIGN 5)."""
+_FOR_DEPTH = 2
+_ALLOWED: tuple[type[nodes.Node], ...] = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem,
+    nodes.If, nodes.For, nodes.And, nodes.Or, nodes.Not, nodes.Compare, nodes.Operand, nodes.CondExpr,
+    nodes.Filter,
+)  # fmt: skip
+_FILTERS = ("join", "length")
+_HTML = re.compile(r"<(?=[A-Za-z/!?])")
+# The client expands `@path` after a blank; quotes, brackets and backticks before it stop that.
+_IMPORT = re.compile(r"(?<![A-Za-z0-9_.+\\\"'`(\-])@(?=\S)")
+
+
+class Safe(str):
+    """Text that was rendered and escaped before, and is put in as it is."""
+
+    __slots__ = ()
+
+
+def escape(text: str) -> str:
+    """Text with `<` of tags and comments as `&lt;` and `@path` as `\\@path`; twice changes nothing more."""
+    return _IMPORT.sub(r"\\@", _HTML.sub("&lt;", text))
+
+
+def one_line(text: str) -> str:
+    """Text on one line: every run of blanks and line ends is one blank."""
+    return " ".join(text.split())
+
+
+def render(template: str, values: Mapping[str, Any], *, escape: bool = True, cap: int = OUTPUT_CAP) -> str:
+    """What the template gives with these values.
+
+    Args:
+        values: str, numbers, and mappings or lists of them; `Safe` text is not escaped again.
+        escape: whether values are escaped for a place that a client loads.
+        cap: most characters of the result.
+
+    Raises:
+        Invalid: a template that may not run, a value that is missing, a result over the cap.
+    """
+    parts: list[str] = []
+    size = 0
+    try:
+        for part in _compiled(template, escape).generate(dict(values)):
+            size += len(part)
+            if size > cap:
+                raise Invalid(f"a template gave more than {cap} characters", "shorten the entry")
+            parts.append(part)
+    except jinja2.TemplateError as error:
+        raise Invalid(f"a template can't be rendered: {error.message}", "restore the template") from error
+    except TypeError as error:
+        raise Invalid(f"a template can't be rendered: {error}", "restore the template") from error
+    return "".join(parts)
+
+
+def faults_of(template: str) -> list[str]:
+    """What keeps a template from being used, one line a fault; empty when nothing does."""
+    try:
+        tree = _environment(True).parse(template)
+    except jinja2.TemplateSyntaxError as error:
+        return [f"line {error.lineno}: {error.message}"]
+    faults = [_fault(node) for node in _walk(tree, 0)]
+    return [fault for fault in faults if fault]
+
+
+def _walk(node: nodes.Node, depth: int) -> list[tuple[nodes.Node, int]]:
+    inside = depth + isinstance(node, nodes.For)
+    found = [(node, inside)]
+    for child in node.iter_child_nodes():
+        found += _walk(child, inside)
+    return found
+
+
+def _fault(found: tuple[nodes.Node, int]) -> str:
+    node, depth = found
+    if not isinstance(node, _ALLOWED):
+        return f"line {node.lineno}: a template may not use {type(node).__name__}"
+    if isinstance(node, nodes.Filter) and node.name not in _FILTERS:
+        return f"line {node.lineno}: a template may not use the filter {node.name}"
+    if depth > _FOR_DEPTH:
+        return f"line {node.lineno}: loops may be {_FOR_DEPTH} deep"
+    return ""
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(template: str, escaping: bool) -> jinja2.Template:
+    faults = faults_of(template)
+    if faults:
+        raise Invalid("a template may not be used", "restore the template", faults)
+    return _environment(escaping).from_string(template)
+
+
+@functools.cache
+def _environment(escaping: bool) -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, finalize=_escaped_value if escaping else None,
+    )  # fmt: skip
+    environment.globals.clear()
+    return environment
+
+
+def _escaped_value(value: Any) -> Any:
+    return escape(value) if isinstance(value, str) and not isinstance(value, Safe) else value
