@@ -16,8 +16,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 
 def main():
     """Run the command line here, in the private environment, or say how to get one."""
-    if sys.version_info < (3, 10):
-        sys.exit("experience-forge needs Python 3.10 or newer; this is %d.%d" % sys.version_info[:2])
+    if sys.version_info < (3, 10):  # noqa: UP036 - an older one may be on the PATH
+        sys.exit(f"experience-forge needs Python 3.10 or newer; this is {sys.version.split()[0]}")
     sys.path.insert(0, HERE)
     try:
         import frontmatter  # noqa: F401
@@ -36,13 +36,11 @@ def in_private_environment():
     from experience_forge.fast.home import default_home
 
     home = default_home()
-    python = os.path.join(home, "venv", "Scripts", "python.exe") if os.name == "nt" else os.path.join(home, "venv", "bin", "python")
+    python = os.path.join(home, "venv", *(("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")))
     if not os.path.exists(python) or os.environ.get("EXPERIENCE_FORGE_STARTED"):
-        sys.stderr.write(
-            "experience-forge: its private environment is missing.\n"
-            "hint: run `python3 %s`, or `uv run %s`\n"
-            % (os.path.join(os.path.dirname(HERE), "install.py"), os.path.join(HERE, "forge.py"))
-        )
+        install, script = os.path.join(os.path.dirname(HERE), "install.py"), os.path.join(HERE, "forge.py")
+        sys.stderr.write("experience-forge: its private environment is missing.\n")
+        sys.stderr.write(f"hint: run `python3 {install}`, or `uv run {script}`\n")
         return 1
     command = [python, os.path.join(HERE, "forge.py"), *sys.argv[1:]]
     environment = dict(os.environ, EXPERIENCE_FORGE_STARTED="1")

@@ -245,3 +245,25 @@ class Score:
     suggest: bool
     stress: bool
     lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Consent:
+    """The recorded fact that a person confirmed one digest.
+
+    `by` is `dialog` (the client's permission dialog) or `terminal`; `proof` is `pending`,
+    `person` or `terminal`; `receipt` is the hash of the receipt, never the receipt.
+    """
+
+    by: str
+    at: str
+    proof: str
+    session: str = ""
+    call: str = ""
+    receipt: str = ""
+    waited: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Whether what was confirmed may be projected and recalled."""
+        return self.proof in ("person", "terminal")

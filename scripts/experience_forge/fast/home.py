@@ -7,7 +7,7 @@ RECORD = ".installed.json"
 """Name of the record that the installer leaves in the skill folder of a client."""
 
 
-def default_home(environ=os.environ, platform=sys.platform):
+def default_home(environ: "dict[str, str]" = os.environ, platform: str = sys.platform) -> str:  # type: ignore[assignment]
     """The data home by DESIGN 4: own variable, XDG, platform default.
 
     A relative `XDG_DATA_HOME` is ignored, as its specification demands.
@@ -24,7 +24,7 @@ def default_home(environ=os.environ, platform=sys.platform):
     return os.path.join(os.path.expanduser("~"), ".local", "share", "experience-forge")
 
 
-def client_folder(environ=os.environ):
+def client_folder(environ: "dict[str, str]" = os.environ) -> str:  # type: ignore[assignment]
     """The folder of Claude Code's own files: `CLAUDE_CONFIG_DIR`, else `~/.claude`."""
     own = environ.get("CLAUDE_CONFIG_DIR")
     return os.path.abspath(os.path.expanduser(own)) if own else os.path.join(os.path.expanduser("~"), ".claude")

@@ -41,6 +41,7 @@ class Calls:
 
 
 _os: Any = Calls
+_held: set[Path] = set()
 
 
 def set_calls(calls: Any) -> Any:
@@ -231,9 +232,14 @@ def sweep_temps(folder: Path) -> int:
 def locked(path: Path, wait: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock file at `path`; it ends with the process, and is never stolen by age.
 
+    A process that holds it already goes on: one command is one change.
+
     Raises:
         Refused: after `wait` seconds, naming the lock.
     """
+    if path in _held:
+        yield
+        return
     make_folder(path.parent)
     try:
         descriptor = _os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -243,10 +249,12 @@ def locked(path: Path, wait: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
         deadline = time.monotonic() + wait
         while not _try_lock(descriptor):
             if time.monotonic() >= deadline:
-                raise Refused(f"another run holds {path} for more than {wait:.0f} s", "wait for it to end, then try again")
+                raise Refused(f"another run holds {path} for more than {wait:.0f} s", "wait for it, then try again")
             time.sleep(0.05)
+        _held.add(path)
         yield
     finally:
+        _held.discard(path)
         os.close(descriptor)
 
 

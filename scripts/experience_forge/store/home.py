@@ -67,7 +67,7 @@ class Home:
 
 def current() -> Home:
     """The data home of this process, by its environment."""
-    return Home(Path(fast_home.default_home()))
+    return Home(Path(str(fast_home.default_home())))
 
 
 def skill_folder() -> Path:

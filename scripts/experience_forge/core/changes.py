@@ -1,0 +1,140 @@
+"""A change of loaded bytes as the text that a person confirms, and back.
+
+A draft is the stored form of its entry. Every other change is a document: front matter with
+`change:` and what hooks show, a summary, and the whole new text of every file that it writes:
+
+    >>> personal/use-pnpm.md from <sha256 of the bytes it replaces, or new>
+    ...the new text, or nothing when the file is removed (`from <sha256> removed`)...
+    <<<
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from ..errors import Invalid
+from ..model import Entry, Track
+from . import codec
+
+NEW = "new"
+_OPEN = re.compile(r">>> (?P<key>[A-Za-z0-9@._/-]{1,300}) from (?P<before>new|[0-9a-f]{64})(?P<gone> removed)?")
+_FENCE = re.compile(r"\\*(>>> |<<<)")
+
+
+@dataclass(frozen=True)
+class Write:
+    """One file of a change: `key` below the entries (or `@tuning/…`, `@skills/…` below the home).
+
+    `before` is the sha256 of the bytes it replaces, empty for a new file; `text` None removes it.
+    """
+
+    key: str
+    before: str
+    text: str | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a proposal does: `data` holds the machine fields, `writes` every file with its new text."""
+
+    change: str
+    title: str
+    rule: str = ""
+    track: str = ""
+    language: str = "en"
+    summary: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    writes: tuple[Write, ...] = ()
+
+
+def render(change: Change) -> str:
+    """The document of a change that is no draft."""
+    head = {
+        "change": change.change, "title": change.title, "rule": change.rule,
+        "track": change.track, "language": change.language, **change.data,
+    }
+    head = {name: value for name, value in head.items() if value not in ("", None, [], ())}
+    front = yaml.dump(head, Dumper=codec._Dumper, allow_unicode=True, sort_keys=False, width=1_000_000)
+    blocks = [f"---\n{front}---\n{_guarded(change.summary.strip())}\n"]
+    for write in change.writes:
+        gone = " removed" if write.text is None else ""
+        body = "" if not write.text else _guarded(write.text) + ("" if write.text.endswith("\n") else "\n")
+        blocks.append(f">>> {write.key} from {write.before or NEW}{gone}\n{body}<<<\n")
+    return "\n".join(blocks)
+
+
+def parse(change: str, text: str) -> Change:
+    """A change from its text; `change` is what the inbox says it is.
+
+    Raises:
+        Invalid: when the text does not hold, or is another change than the inbox says.
+    """
+    if change in ("draft", "import"):
+        return of_draft(codec.parse(text), text, change)
+    front, _, rest = text.removeprefix("---\n").partition("\n---\n")
+    try:
+        head = codec.load_front(front)
+    except yaml.YAMLError as error:
+        what = f"the {change} proposal's front matter is not valid YAML"
+        raise Invalid(what, "discard it and propose it anew") from error
+    if str(head.get("change")) != change:
+        raise Invalid(f"the inbox says {change}, the text says {head.get('change')}", "discard it and propose it anew")
+    summary, writes = _blocks(rest)
+    names = ("change", "title", "rule", "track", "language")
+    return Change(
+        change=change,
+        title=str(head.get("title", "")),
+        rule=str(head.get("rule", "")),
+        track=str(head.get("track", "")),
+        language=str(head.get("language", "en")),
+        summary=summary,
+        data={name: value for name, value in head.items() if name not in names},
+        writes=writes,
+    )
+
+
+def of_draft(entry: Entry, text: str, change: str = "draft") -> Change:
+    """The change that a draft is: its own text, written to the place of its entry."""
+    return Change(change, entry.title, entry.rule, entry.track.value, entry.language,
+                  writes=(Write(key_of(entry), "", text),))
+
+
+def key_of(entry: Entry) -> str:
+    """The path of an entry below `entries/`, with `/`; its id and folder are safe by validation."""
+    folder = {Track.DOMAIN: entry.domain, Track.PROJECT: entry.project}.get(entry.track, "")
+    return "/".join(part for part in (entry.track.value, folder, f"{entry.id}.md") if part)
+
+
+def _guarded(text: str) -> str:
+    return "\n".join("\\" + line if _FENCE.match(line) else line for line in text.split("\n"))
+
+
+def _plain(lines: Sequence[str]) -> str:
+    return "\n".join(line[1:] if line.startswith("\\") and _FENCE.match(line) else line for line in lines)
+
+
+def _blocks(text: str) -> tuple[str, tuple[Write, ...]]:
+    summary: list[str] = []
+    writes: list[Write] = []
+    opened: re.Match[str] | None = None
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if opened is None:
+            opened = _OPEN.fullmatch(line)
+            if opened is None:
+                summary.append(line)
+            lines = []
+        elif line == "<<<":
+            content = None if opened["gone"] else _plain(lines) + "\n"
+            writes.append(Write(opened["key"], "" if opened["before"] == NEW else opened["before"], content))
+            opened = None
+        else:
+            lines.append(line)
+    if opened is not None:
+        raise Invalid(f"the text of {opened['key']} has no end", "discard the proposal and propose it anew")
+    return _plain(summary).strip(), tuple(writes)

@@ -1,0 +1,272 @@
+"""Applies confirmed changes: the only code that changes entries.
+
+A change of several files is one step: an intent file, then the journal record (the point of no
+return), then the files. `recover` finishes or drops what a crash left between them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core import changes, codec
+from ..core.changes import Change, Write
+from ..errors import Invalid, Refused
+from ..model import Consent, Entry
+from . import entries, files, journal, proposals
+from .home import Home
+from .proposals import Proposal
+
+ROOTS = ("@tuning/", "@skills/")
+"""Keys that lie below the home rather than below `entries/`."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What a confirmed change did."""
+
+    record: Mapping[str, Any]
+    change: Change
+    paths: tuple[Path, ...]
+    entries: tuple[Entry, ...]
+
+
+def apply(home: Home, proposal: Proposal, consent: Consent) -> Applied:
+    """Carry out a proposal whose digest a person confirmed, from the bytes in memory.
+
+    Raises:
+        Refused: when the files it was made for have changed since, or can't be written.
+        Invalid: when its text does not hold.
+    """
+    if files.sha256(proposal.text.encode("utf-8")) != proposal.digest:
+        raise Invalid(f"proposal '{proposal.id}' has other bytes than were confirmed", "look at it and confirm anew")
+    with files.locked(home.lock):
+        recover(home)
+        change = changes.parse(proposal.change, proposal.text)
+        found = _checked(home, change, proposal)
+        plan = [_planned(home, write) for write in change.writes]
+        record = {
+            "what": "change", "change": change.change, "proposal": proposal.id, "digest": proposal.digest,
+            "entries": [entry.id for entry in found],
+            "files": [{"path": p["key"], "before": p["before"], "after": p["after"]} for p in plan],
+            "consent": {
+                "by": consent.by, "at": consent.at, "session": consent.session, "call": consent.call,
+                "receipt": consent.receipt, "waited": consent.waited, "proof": consent.proof,
+            },
+        }
+        written = _commit(home, record, plan, proposal.id)
+    return Applied(written, change, tuple(path_of(home, w.key) for w in change.writes), tuple(found))
+
+
+def revoke(home: Home, seq: int, reason: str) -> dict[str, Any]:
+    """Take back a change whose proof failed: its files as before, its proposal open again.
+
+    Raises:
+        Refused: when the record is not there or its files have changed since.
+    """
+    with files.locked(home.lock):
+        recover(home)
+        record = _record(home, seq)
+        plan = []
+        before_state = journal.fold([r for r in journal.read(home) if int(r["seq"]) < seq])
+        text = ""
+        for item in record["files"]:
+            key, after, before = str(item["path"]), item.get("after"), item.get("before")
+            if _digest(home, key) != after:
+                raise Refused(f"{key} has changed since it was written", "see `experience-forge doctor`")
+            if after is not None:
+                text = text or _kept(home, after)
+            known = before_state.get(key)
+            plan.append({
+                "key": key, "before": after, "after": before, "text": _kept(home, before) if before else None,
+                "proof": known.proof if known else "", "by": known.by if known else "",
+            })
+        revoked = {
+            "what": "revoked", "of": seq, "proposal": record["proposal"], "reason": reason,
+            "files": [{k: p[k] for k in ("key", "before", "after", "proof", "by")} | {"path": p["key"]} for p in plan],
+        }
+        confirmed_text = kept_text(home, str(record["digest"])) or text
+        if confirmed_text:
+            proposals.create(home, str(record["change"]), confirmed_text, {"revoked": reason}, str(record["proposal"]))
+        return _commit(home, revoked, plan, "")
+
+
+def settle_proof(home: Home, seq: int, proof: str) -> dict[str, Any]:
+    """Record the proof of a change that was pending (`person`)."""
+    return journal.append(home, {"what": "proof", "of": seq, "proof": proof})
+
+
+def undo_of(home: Home, seq: int) -> Change:
+    """The change that takes back a journalled change.
+
+    Raises:
+        Refused: when there is none, or its files have changed since.
+    """
+    record = _record(home, seq)
+    writes = []
+    faults = []
+    for item in record["files"]:
+        key, before, after = str(item["path"]), item.get("before"), item.get("after")
+        if _digest(home, key) != after:
+            faults.append(f"{key} is not what this change left: undo the later change first")
+        writes.append(Write(key, after or "", kept_text(home, before) if before else None))
+        if before and writes[-1].text is None:
+            faults.append(f"the earlier text of {key} is gone (forgotten)")
+    if faults:
+        raise Refused(f"change {seq} can't be undone", "see `experience-forge list --changes`", faults)
+    names = ", ".join(record.get("entries", ())) or ", ".join(str(item["path"]) for item in record["files"])
+    title = f"undo {record.get('change', record['what'])} {seq}: {names}"
+    return Change("undo", title, data={"of": seq}, writes=tuple(writes))
+
+
+def kept_text(home: Home, digest: str) -> str | None:
+    """An earlier text of an entry by its sha256; None when it was forgotten or never kept."""
+    try:
+        return files.read_bytes(object_path(home, digest)).decode("utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def object_path(home: Home, digest: str) -> Path:
+    """Where the text with this sha256 is kept for undo."""
+    return home.journal / "objects" / f"{digest}.md"
+
+
+def path_of(home: Home, key: str) -> Path:
+    """The file of a key, inside the home by construction.
+
+    Raises:
+        Refused: when it leads outside.
+    """
+    if not key.startswith(ROOTS):
+        return entries.path_of(home, key)
+    path = home.root.joinpath(*key[1:].split("/"))
+    base = home.root / key[1:].split("/")[0]
+    if not path.resolve().is_relative_to(base.resolve()) or ".." in key.split("/"):
+        raise Refused(f"'{key}' leads outside {base}", "choose another name")
+    return path
+
+
+def recover(home: Home) -> list[str]:
+    """Finish or drop a change that a crash interrupted; returns what was done, one line each."""
+    done = []
+    for path in sorted(home.root.glob("intent-*.json")):
+        try:
+            intent = json.loads(files.read_text(path))
+        except (ValueError, Refused):
+            intent = None
+        if intent is None or not _is_journalled(home, intent):
+            files.remove(path)
+            done.append(f"dropped an unfinished change ({path.name}); its proposal is still open")
+            continue
+        _write_plan(home, intent["plan"])
+        if intent["proposal"]:
+            proposals.remove(home, intent["proposal"])
+        files.remove(path)
+        done.append(f"finished an interrupted change ({intent['mark']})")
+    return done
+
+
+def _checked(home: Home, change: Change, proposal: Proposal) -> list[Entry]:
+    """Entries that a change writes, after checking texts, places and what they replace."""
+    found: list[Entry] = []
+    faults: list[str] = []
+    for write in change.writes:
+        path_of(home, write.key)
+        present = _digest(home, write.key)
+        if change.change in ("draft", "import"):
+            faults += _draft_faults(home, write, present)
+        elif (present or "") != write.before:
+            faults.append(f"{write.key} has changed since this was proposed")
+        if write.text is not None and not write.key.startswith("@"):
+            entry = codec.parse(write.text)
+            if changes.key_of(entry) != write.key:
+                faults.append(f"{write.key}: the entry in it belongs to {changes.key_of(entry)}")
+            found.append(entry)
+    keys = [write.key for write in change.writes]
+    if len(set(keys)) != len(keys):
+        faults.append("one file is written twice")
+    if faults:
+        raise Refused(f"proposal '{proposal.id}' does not fit any more", "discard it and propose it anew", faults)
+    return found
+
+
+def _draft_faults(home: Home, write: Write, present: str | None) -> list[str]:
+    entry = codec.parse(write.text or "")
+    other = entries.find(home, entry.id)
+    if other is None:
+        return [] if entry.revision == 1 else [f"revision {entry.revision} of '{entry.id}', which is not there"]
+    if other.key != write.key:
+        return [f"the id '{entry.id}' is taken by {other.key}"]
+    if entry.revision != other.entry.revision + 1:
+        return [f"'{entry.id}' is at revision {other.entry.revision}; this draft is revision {entry.revision}"]
+    return []
+
+
+def _planned(home: Home, write: Write) -> dict[str, Any]:
+    after = files.sha256(write.text.encode("utf-8")) if write.text is not None else None
+    return {"key": write.key, "before": _digest(home, write.key), "after": after, "text": write.text}
+
+
+def _commit(home: Home, record: Mapping[str, Any], plan: list[dict[str, Any]], proposal_id: str) -> dict[str, Any]:
+    for item in plan:
+        _keep(home, item["key"])
+    mark = files.sha256(json.dumps([record, journal.now(), len(journal.read(home))]).encode())[:16]
+    intent = home.root / f"intent-{mark}.json"
+    if proposal_id:
+        text = proposals.load(home, proposal_id).text
+        files.write_text(object_path(home, files.sha256(text.encode("utf-8"))), text)
+    files.write_text(intent, json.dumps({"mark": mark, "plan": plan, "proposal": proposal_id}, ensure_ascii=False))
+    written = journal.append(home, {**record, "mark": mark})
+    _write_plan(home, plan)
+    if proposal_id:
+        proposals.remove(home, proposal_id)
+    files.remove(intent)
+    return written
+
+
+def _write_plan(home: Home, plan: list[dict[str, Any]]) -> None:
+    for item in plan:
+        path = path_of(home, item["key"])
+        if item["after"] is None:
+            files.remove(path)
+        elif _digest(home, item["key"]) != item["after"]:
+            files.write_text(path, item["text"])
+
+
+def _keep(home: Home, key: str) -> None:
+    """Keep the present bytes of a file for undo."""
+    path = path_of(home, key)
+    if path.exists():
+        data = files.read_bytes(path)
+        kept = object_path(home, files.sha256(data))
+        if not kept.exists():
+            files.write_whole(kept, data)
+
+
+def _kept(home: Home, digest: str) -> str:
+    text = kept_text(home, digest)
+    if text is None:
+        raise Refused(f"the text {digest[:12]} is not kept any more", "it was forgotten, or the home is incomplete")
+    return text
+
+
+def _digest(home: Home, key: str) -> str | None:
+    try:
+        return files.sha256(files.read_bytes(path_of(home, key)))
+    except FileNotFoundError:
+        return None
+
+
+def _record(home: Home, seq: int) -> dict[str, Any]:
+    for record in journal.read(home):
+        if record.get("seq") == seq and record.get("what") in ("change", "revoked"):
+            return record
+    raise Refused(f"there is no change {seq} in the journal", "see `experience-forge list --changes`")
+
+
+def _is_journalled(home: Home, intent: Mapping[str, Any]) -> bool:
+    return any(record.get("mark") == intent.get("mark") for record in journal.read(home))

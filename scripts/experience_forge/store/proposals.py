@@ -1,0 +1,149 @@
+"""Proposals: changes of loaded bytes that await consent, in `proposals/`, which nothing loads.
+
+`<id>.md` holds exactly the bytes that a person confirms (their sha256 is the digest); `<id>.json`
+beside it holds what we computed about them and binds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import Invalid, Refused
+from . import files, journal
+from .home import Home
+
+ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+CHANGES = ("draft", "move", "merge", "guard", "status", "undo", "tuning", "restore", "import")
+MAX_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One change of loaded bytes awaiting consent.
+
+    `text` is what a person confirms; `meta` what we computed (score, signals, warnings, near,
+    track_reason, provenance, created, session).
+    """
+
+    id: str
+    change: str
+    text: str
+    digest: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+def create(home: Home, change: str, text: str, meta: Mapping[str, Any], wanted_id: str) -> Proposal:
+    """Put a proposal into the inbox; the id gets a number when another proposal has it.
+
+    The same change with the same text again is the same proposal.
+
+    Raises:
+        Invalid: for an id or a change that is none, or a text that is too long.
+        Refused: when it can't be written.
+    """
+    data = text.encode("utf-8")
+    faults = []
+    if not ID.fullmatch(wanted_id):
+        faults.append(f"id: '{wanted_id}' is not of the form a-z, 0-9, -, at most 64 characters")
+    if change not in CHANGES:
+        faults.append(f"change: '{change}' is none of {', '.join(CHANGES)}")
+    if len(data) > MAX_BYTES:
+        faults.append(f"text: {len(data)} bytes, at most {MAX_BYTES}")
+    if faults:
+        raise Invalid("the proposal does not hold", "mend it and try again", faults)
+    digest = files.sha256(data)
+    with files.locked(home.lock):
+        chosen = _free_id(home, wanted_id, digest)
+        full = {"change": change, "created": journal.now(), **meta}
+        # The text comes last: a proposal without its computed part would show no warnings.
+        files.write_text(_meta_path(home, chosen), json.dumps(full, ensure_ascii=False, indent=1) + "\n")
+        files.write_text(text_path(home, chosen), text)
+    return Proposal(chosen, change, text, digest, full)
+
+
+def load(home: Home, proposal_id: str) -> Proposal:
+    """One proposal.
+
+    Raises:
+        Refused: when there is none, naming the ones that are there.
+    """
+    if not ID.fullmatch(proposal_id):
+        raise Refused(f"'{proposal_id}' is no id of a proposal", "see `experience-forge list --proposals`")
+    try:
+        text = files.read_bytes(text_path(home, proposal_id)).decode("utf-8")
+    except FileNotFoundError:
+        there = ", ".join(p.stem for p in sorted(home.proposals.glob("*.md"))[:8]) or "none"
+        raise Refused(f"there is no proposal '{proposal_id}'", f"open proposals: {there}") from None
+    except UnicodeDecodeError as error:
+        raise Refused(f"proposal '{proposal_id}' is not UTF-8", "discard it and draft it again") from error
+    meta = _read_meta(home, proposal_id)
+    return Proposal(proposal_id, str(meta.get("change", "draft")), text, files.sha256(text.encode("utf-8")), meta)
+
+
+def all(home: Home) -> list[Proposal]:
+    """All open proposals, oldest first."""
+    found = [load(home, path.stem) for path in home.proposals.glob("*.md") if ID.fullmatch(path.stem)]
+    return sorted(found, key=lambda p: (str(p.meta.get("created", "")), p.id))
+
+
+def replace(home: Home, proposal_id: str, text: str, meta: Mapping[str, Any]) -> Proposal:
+    """Give a proposal another text (the user modified it); its digest changes with it."""
+    with files.locked(home.lock):
+        old = load(home, proposal_id)
+        full = {**old.meta, **meta}
+        files.write_text(_meta_path(home, proposal_id), json.dumps(full, ensure_ascii=False, indent=1) + "\n")
+        files.write_text(text_path(home, proposal_id), text)
+    return load(home, proposal_id)
+
+
+def discard(home: Home, proposal_id: str, reason: str) -> None:
+    """Take a proposal out of the inbox because the user said so; the reason is journalled.
+
+    Raises:
+        Refused: when there is none.
+    """
+    with files.locked(home.lock):
+        proposal = load(home, proposal_id)
+        journal.append(home, {
+            "what": "discard", "proposal": proposal_id, "digest": proposal.digest,
+            "change": proposal.change, "reason": reason,
+            "signals": [str(s.get("kind")) for s in proposal.meta.get("signals", ()) if isinstance(s, dict)],
+        })
+        remove(home, proposal_id)
+
+
+def remove(home: Home, proposal_id: str) -> None:
+    """Take both files of a proposal away (after it was applied or discarded)."""
+    files.remove(text_path(home, proposal_id))
+    files.remove(_meta_path(home, proposal_id))
+
+
+def text_path(home: Home, proposal_id: str) -> Path:
+    """Where the bytes to confirm lie."""
+    return home.proposals / f"{proposal_id}.md"
+
+
+def _meta_path(home: Home, proposal_id: str) -> Path:
+    return home.proposals / f"{proposal_id}.json"
+
+
+def _read_meta(home: Home, proposal_id: str) -> dict[str, Any]:
+    try:
+        data = json.loads(files.read_text(_meta_path(home, proposal_id)))
+    except (FileNotFoundError, ValueError, Refused):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _free_id(home: Home, wanted: str, digest: str) -> str:
+    for number in range(1, 1000):
+        chosen = wanted if number == 1 else f"{wanted[: 63 - len(str(number))]}-{number}"
+        path = text_path(home, chosen)
+        if not path.exists() or files.sha256(files.read_bytes(path)) == digest:
+            return chosen
+    raise Refused(f"there are 999 open proposals named '{wanted}'", "review or discard some of them")

@@ -1,0 +1,131 @@
+"""What all readers share: where reading stands, and lines of bounded length from a binary file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, BinaryIO
+
+HEAD_BYTES = 65536
+BLOCK_BYTES = 1 << 20
+LONGEST_LINE = 16 << 20
+"""A line above this is passed over and named as damaged: it is a pasted binary, never a person's words."""
+
+DAMAGED_KEPT = 1000
+
+
+@dataclass
+class Position:
+    """Where reading stands: enough to go on without reading anything twice.
+
+    `offset` counts bytes, `line` the lines before it, `turn` is the last user turn (-1 before the
+    first). `calls` maps open tool calls to `[tool, command, path]`; `mode` is the reader's own state.
+    """
+
+    offset: int = 0
+    line: int = 0
+    turn: int = -1
+    session: str = ""
+    cwd: str = ""
+    started: str = ""
+    headless: bool = False
+    calls: dict[str, list[str]] = field(default_factory=dict)
+    damaged: list[int] = field(default_factory=list)
+    mode: dict[str, Any] = field(default_factory=dict)
+    head: str = ""
+
+    def name_damaged(self, line: int) -> None:
+        """Note a line that could not be read; the list is capped at 1,000."""
+        if len(self.damaged) < DAMAGED_KEPT:
+            self.damaged.append(line)
+
+    def fits(self, head: bytes) -> bool:
+        """Whether `head` begins as the file did when this position was taken."""
+        return not self.head or self.head == _mark(head)
+
+    def remember(self, head: bytes) -> None:
+        """Keep a mark of the file's beginning."""
+        self.head = _mark(head)
+
+    def to_json(self) -> dict[str, Any]:
+        """A mapping that `from_json` takes back."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Position:
+        """The position in `data`; the beginning when a field is missing or of the wrong type."""
+        start = cls()
+        if not isinstance(data, dict):
+            return start
+        values = {}
+        for item in fields(cls):
+            value = data.get(item.name, getattr(start, item.name))
+            if type(value) is not type(getattr(start, item.name)):
+                return start
+            values[item.name] = value
+        return cls(**values)
+
+
+def _mark(head: bytes) -> str:
+    first = head.split(b"\n", 1)[0][:4096]
+    return hashlib.sha256(first).hexdigest()[:16]
+
+
+class Lines:
+    """Lines of a binary file from a position on, a block at a time, never a whole file.
+
+    A last line without its newline is given out with `torn`; the caller says by `keep_torn` whether
+    it was whole. Lines above 16 MB come as `None`.
+    """
+
+    def __init__(self, file: BinaryIO, position: Position) -> None:
+        self._file = file
+        self._position = position
+        self.torn = False
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        position = self._position
+        self._file.seek(position.offset)
+        carry = b""
+        too_long = False
+        while True:
+            block = self._file.read(BLOCK_BYTES)
+            if not block:
+                break
+            parts = block.split(b"\n")
+            if len(parts) == 1:
+                carry, too_long = self._grown(carry, block, too_long)
+                continue
+            first = carry + parts[0]
+            carry = b""
+            position.line += 1
+            position.offset += len(first) + 1
+            if too_long or len(first) > LONGEST_LINE:
+                too_long = False
+                yield None
+            else:
+                yield first
+            for part in parts[1:-1]:
+                position.line += 1
+                position.offset += len(part) + 1
+                yield part
+            carry = parts[-1]
+        if carry and not too_long:
+            self.torn = True
+            position.line += 1
+            position.offset += len(carry)
+            yield carry
+
+    def _grown(self, carry: bytes, block: bytes, too_long: bool) -> tuple[bytes, bool]:
+        """`carry` with one more block; past the cap the bytes are dropped but counted."""
+        carry += block
+        if not too_long and len(carry) <= LONGEST_LINE:
+            return carry, False
+        self._position.offset += len(carry)
+        return b"", True
+
+    def give_back(self, line: bytes) -> None:
+        """The torn last line was not whole: reading goes on before it next time."""
+        self._position.line -= 1
+        self._position.offset -= len(line)
