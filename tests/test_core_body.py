@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from experience_forge.core import body
-from experience_forge.errors import Invalid
-from experience_forge.model import SECTIONS, Kind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experience_forge.core import body
+from experience_forge.errors import Invalid
+from experience_forge.model import SECTIONS, Kind
+
 NASTY = (
-    "---", "...", "--- ", "**Rule** x", "**规则**x", "**场景：**y", "\\---", "\\\\**Why** z", "**other** bold",
-    "**a**b", "plain", "", "  indented", "```", "- item", "\\", "**Steps**", "... tail", "\u2028", "**",
+    "---", "...", "--- ", "**Rule** x", "**规则**x", "**场景：**y", "\\---", "\\\\**Why** z",
+    "**other** bold", "**a**b", "plain", "", "  indented", "```", "- item", "\\", "**Steps**", "... tail", "\u2028", "**",
 )  # fmt: skip
 LINES = st.one_of(st.sampled_from(NASTY), st.text(max_size=12).map(lambda text: text.replace("\n", " ")))
 TEXTS = st.lists(LINES, min_size=1, max_size=6).map("\n".join)
@@ -50,7 +51,7 @@ def test_lines_right_below_each_other_are_sections_too():
     ("text", "words"),
     [
         ("hello\n\n**Rule** x", ["in front of the first"]),
-        ("**Rule** x\n\n**Advice** y", ["line 3", "'Advice'", "not a section of a preference", "Rule/通用规则"]),
+        ("**Rule** x\n\n**Advice** y", ["line 3", "'Advice'", "not a section", "Rule/通用规则"]),
         ("**Rule** x\n**Symptom** y", ["line 2", "'Symptom'"]),
         ("**Rule** x\n**规则** y", ["line 2", "twice"]),
     ],
