@@ -171,7 +171,8 @@ def run(runs, seed, only):
     error = math.sqrt(0.05 * 0.95 / runs)
     bar = 0.05 + 3 * error
     print(f"\nworst false helps {worst:.4f} ({worst_at}); bar .05 + 3 standard errors = {bar:.4f}\n")
-    print(f"{'withheld -> shown':<20}{'holdout':<10}" + "".join(f"{'n=' + str(n):>8}" for n in LOOKS) + "    cost  seed")
+    heads = "".join(f"{'n=' + str(n):>8}" for n in LOOKS)
+    print(f"{'withheld -> shown':<20}{'holdout':<10}{heads}    cost  seed")
     for number, (q0, q1) in enumerate(POWER):
         for offset, (label, holdout) in enumerate((("p=.3", 0.3), ("schedule", None))):
             name = f"{q0} -> {q1}"
@@ -180,7 +181,8 @@ def run(runs, seed, only):
             own = seed + 1000 + 10 * number + offset
             by, cost = power_cell(q0, q1, holdout, runs, own)
             cells += 1
-            print(f"{name:<20}{label:<10}" + "".join(f"{by[n]:>8.3f}" for n in LOOKS) + f"{cost:>8.1f}  {own}", flush=True)
+            shares = "".join(f"{by[n]:>8.3f}" for n in LOOKS)
+            print(f"{name:<20}{label:<10}{shares}{cost:>8.1f}  {own}", flush=True)
             if label == "p=.3":
                 for look in (20, 40):
                     figures[f"power_{round(100 * q0)}_{round(100 * q1)}_n{look}"] = round(by[look], 4)
