@@ -18,7 +18,7 @@ TEXTS = {
         "import": "Import this?", "other": "Make this change?",
         "title": "{question} \"{title}\"", "warnings": "Warnings: {text}", "none": "none", "and": "; ",
         "place": "Goes to: {track} \u2192 {file}", "above": "see the text above", "rule": "Rule: {text}",
-        "how": "Digest {digest}; full text above (PageUp); No + a remark = modify",
+        "how": "Digest {digest}; full text above (PageUp); No + remark = modify",
         "project": "this project's CLAUDE.md ({name})", "describe": "experience-forge: save after your Yes",
     },
     "zh": {
