@@ -9,7 +9,7 @@ import re
 import time
 from typing import Any
 
-from .. import steps
+from .. import shared
 from ..clients import ancestry
 from ..core import changes, consent
 from ..errors import Invalid, NeedsConsent, Usage
@@ -46,12 +46,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Check consent, apply, tell what was written; 0, or an error of `errors`."""
     _grammar(args, out)
     home = current()
-    steps.begin(home)
+    shared.begin(home)
     if args.dry_run:
         return _dry_run(home, args, out)
     proposal, given = _by_terminal(home, args, out) if args.receipt is None else _by_dialog(home, args, out)
     try:
-        done = steps.carry_out(home, proposal, given)
+        done = shared.carry_out(home, proposal, given)
     except BaseException:
         receipts.settled(home, given.receipt)
         raise
@@ -163,7 +163,7 @@ def _dry_run(home: Home, args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _tell(home: Home, proposal: Proposal, done: steps.Done, out: Output) -> None:
+def _tell(home: Home, proposal: Proposal, done: shared.Done, out: Output) -> None:
     applied = done.applied
     track = applied.change.track
     when = out.text(f"confirm.acts_{track if track in ('profile', 'personal', 'domain', 'project') else 'other'}")

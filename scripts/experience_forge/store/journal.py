@@ -115,7 +115,7 @@ def fold(records: list[dict[str, Any]]) -> dict[str, Confirmed]:
     state: dict[str, Confirmed] = {}
     proofs = {int(r["of"]): str(r["proof"]) for r in records if r.get("what") == "proof" and "of" in r}
     for record in records:
-        if record.get("what") not in ("change", "revoked"):
+        if record.get("what") not in ("change", "revoked", "forget"):
             continue
         consent = record.get("consent") or {}
         proof = proofs.get(int(record["seq"]), str(consent.get("proof", "")))

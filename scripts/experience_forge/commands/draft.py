@@ -1,0 +1,113 @@
+"""`experience-forge draft`: turn what was handed in into drafts that await consent."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from .. import drafting, shared
+from ..core import drafts
+from ..errors import Refused, Usage
+from ..model import Track
+from ..report import Output
+from ..store import files, home
+from ..store.launcher import confirm_command
+
+HELP = "draft one or more entries; nothing is written to memory"
+EPILOG = """examples:
+  experience-forge draft --from lesson.md
+  experience-forge draft --from - --json <<'ENTRY'      one or more entries in the stored Markdown form
+  experience-forge draft --from lessons.json            the same fields as JSON, one object or a list
+  experience-forge draft --from - --revise use-pnpm     a new revision of an entry
+
+fields: id, title, aliases, kind, track, domain, language, applies_when, fails_when, versions, tags, cites,
+review, origin, sources, signals, and the sections of the kind (scenario, symptom, root_cause, right_action, rule |
+rule, why, how | situation, decision, why, alternatives_rejected, rule | when, steps, rule)
+
+JSON: {"drafts": [{"id", "digest", "score", "suggest", "stress", "track", "track_reason", "rendered", "short",
+       "targets": [{"path", "diff"}], "warnings": [...], "near": [...], "confirm_command", "backtest",
+       "preselected", "testable"}]}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("--from", dest="source", required=True, metavar="FILE", help="file to read, - for stdin")
+    parser.add_argument("--track", default="", choices=["", *(track.value for track in Track)], help="as the user chose")
+    parser.add_argument("--domain", default="", help="as the user chose")
+    parser.add_argument("--project", default="", help="project id; the present folder's otherwise")
+    parser.add_argument("--session", default="", help="session that it was learnt in; the present one otherwise")
+    parser.add_argument("--revise", default="", metavar="ID", help="make it a new revision of this entry")
+    parser.add_argument("--replace-draft", default="", metavar="ID", help="put it in place of this open draft")
+    parser.add_argument("--import", dest="imported", action="store_true", help="entries of others: never preselected")
+    parser.add_argument("--dry-run", action="store_true", help="check and show, keep nothing")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    given = drafts.read(_text(args.source), as_json=args.source.endswith(".json"))
+    if len(given) > 1 and (args.revise or args.replace_draft):
+        raise Usage("--revise and --replace-draft take one entry", "hand the others in by a call of their own")
+    options = drafting.Options(
+        track=args.track, domain=args.domain, project=args.project, session=args.session, revise=args.revise,
+        replace=args.replace_draft, language=out.language, imported=args.imported,
+    )
+    # All are checked before the first is kept: a fault in the third leaves no half of the input behind.
+    prepared = [drafting.prepare(where, one, options) for one in given]
+    documents = [_kept(where, draft, options, args.dry_run) for draft in prepared]
+    out.data({"drafts": documents, "dry_run": args.dry_run})
+    for document in documents:
+        _tell(document, out)
+    return 0
+
+
+def _text(source: str) -> str:
+    if source == "-":
+        return sys.stdin.read(files_limit())
+    try:
+        return files.read_text(Path(source))
+    except FileNotFoundError:
+        raise Refused(f"there is no file {source}", "check the path, or give - for stdin") from None
+
+
+def files_limit() -> int:
+    """Characters read from stdin at the most."""
+    return 4 * 1024 * 1024
+
+
+def _kept(where: home.Home, draft: drafting.Draft, options: drafting.Options, dry: bool) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "id": draft.entry.id, "digest": files.sha256(draft.text.encode("utf-8")),
+        "score": draft.score.total, "suggest": draft.score.suggest, "stress": draft.score.stress,
+        "track": draft.entry.track.value, "track_reason": draft.meta["track_reason"],
+        "rendered": draft.text, "short": drafting.short_form(draft.entry),
+        "targets": drafting.targets(where, draft.entry),
+        "warnings": draft.meta["warnings"], "near": draft.meta["near"],
+        "backtest": draft.meta["backtest"], "preselected": draft.meta["preselected"], "testable": draft.meta["testable"],
+    }
+    if not dry:
+        proposal = drafting.keep(where, draft, options)
+        document["id"] = proposal.id
+        document["confirm_command"] = confirm_command(where, proposal.id, proposal.digest)
+    return document
+
+
+def _tell(document: dict[str, Any], out: Output) -> None:
+    out.line(document["rendered"].rstrip("\n"))
+    out.line()
+    out.say("draft.score", score=f"{document['score']:g}", word=out.text(
+        "draft.stress" if document["stress"] else "draft.suggest" if document["suggest"] else "draft.low"))
+    out.say("draft.track", track=document["track"], reason=document["track_reason"])
+    for target in document["targets"]:
+        out.say("draft.target", path=target["path"])
+    for warning in document["warnings"]:
+        out.say("draft.warning", warning=warning)
+    for near in document["near"]:
+        out.say("draft.near", id=near["id"], title=near["title"])
+    if document["backtest"]:
+        out.line(document["backtest"])
+    if "confirm_command" in document:
+        out.talk(out.text("draft.kept", id=document["id"], command=document["confirm_command"]))

@@ -1,0 +1,52 @@
+"""`experience-forge forget`: erase an entry and everything it left, for good."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import shared
+from ..errors import NeedsConsent, Refused
+from ..report import Output
+from ..store import forgetting, home, terminal
+
+HELP = "erase an entry and its evidence for good (a secret that slipped in); only a tombstone stays"
+EPILOG = """examples:
+  experience-forge forget leaked-token            asks for the id again, then erases
+  experience-forge forget leaked-token --dry-run  what would be erased
+
+Only at a terminal of yours, never below a client. Unlike undo it can't be taken back.
+JSON: {"forgotten": id, "sha256", "files": [...]}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("id", help="id of the entry")
+    parser.add_argument("--yes", action="store_true", help="do not ask for the id again")
+    parser.add_argument("--dry-run", action="store_true", help="list what would be erased, and erase nothing")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    plan = forgetting.plan(where, args.id)
+    if args.dry_run:
+        out.data({"forgotten": args.id, "files": [str(path) for path in plan.files], "dry_run": True})
+        for path in plan.files:
+            out.line(str(path))
+        return 0
+    client = terminal.client_above()
+    if client:
+        raise Refused(f"forget was started below {client}", "run it in a terminal of your own")
+    if not args.yes:
+        answer = out.ask(out.text("forget.question", id=args.id, count=len(plan.files)))
+        if answer is None:
+            raise NeedsConsent(f"forgetting '{args.id}' needs a person at a terminal", "run it in a terminal, or give --yes")
+        if answer != args.id:
+            raise Refused("that was not the id; nothing was erased")
+    done = forgetting.carry_out(where, plan)
+    shared.refresh(where)
+    out.data({"forgotten": args.id, "sha256": plan.sha256, "files": [str(path) for path in done]})
+    out.say("forget.done", id=args.id, count=len(done))
+    return 0
+

@@ -1,0 +1,121 @@
+"""`experience-forge list`: entries, proposals or changes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from .. import shared
+from ..model import Status, Track
+from ..report import Output
+from ..store import entries, entry_cache, home, journal, proposals
+
+HELP = "list entries, open proposals or journalled changes"
+EPILOG = """examples:
+  experience-forge list                          all active entries of the four tracks
+  experience-forge list --track personal --all   outdated and superseded ones too
+  experience-forge list --proposals              what awaits your consent
+  experience-forge list --changes                what was changed, with the numbers that undo takes
+
+JSON: {"entries": [...]} | {"proposals": [...]} | {"changes": [...]}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("--track", choices=[track.value for track in Track], help="only this track")
+    parser.add_argument("--domain", help="only this domain")
+    parser.add_argument("--project", help="only this project (id or name)")
+    parser.add_argument("--all", action="store_true", help="outdated and superseded entries too")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--proposals", action="store_true", help="list open proposals instead")
+    what.add_argument("--changes", action="store_true", help="list journalled changes instead, newest first")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    if args.proposals:
+        return _proposals(where, out)
+    if args.changes:
+        return _changes(where, out)
+    library = entries.load_all(where)
+    chosen = [stored for stored in library.entries if _wanted(stored, args)]
+    out.data({
+        "entries": [_summary(stored) for stored in chosen],
+        "unreadable": [{"path": str(path), "reason": reason} for path, reason in library.unreadable],
+    })
+    if not chosen:
+        out.say("library.list_empty")
+    else:
+        columns = [out.text(f"library.column_{name}") for name in ("id", "track", "title", "state")]
+        out.table(columns, [(s.entry.id, _place(s), s.entry.title, _state(s)) for s in chosen])
+    for path, reason in library.unreadable:
+        out.talk(out.text("library.unreadable", path=path, reason=reason))
+    return 0
+
+
+def _wanted(stored: entries.StoredEntry, args: argparse.Namespace) -> bool:
+    entry = stored.entry
+    return (
+        (args.all or entry.status is Status.ACTIVE)
+        and (args.track is None or entry.track.value == args.track)
+        and (args.domain is None or entry.domain == args.domain)
+        and (args.project is None or entry.project == args.project)
+    )
+
+
+def _place(stored: entries.StoredEntry) -> str:
+    entry = stored.entry
+    part = entry.domain if entry.track is Track.DOMAIN else entry.project if entry.track is Track.PROJECT else ""
+    return f"{entry.track.value}/{part}" if part else entry.track.value
+
+
+def _state(stored: entries.StoredEntry) -> str:
+    status = "" if stored.entry.status is Status.ACTIVE else f"{'⚠️ ' * (stored.entry.status is Status.OUTDATED)}{stored.entry.status.value}"
+    state = "" if stored.state == "confirmed" else stored.state
+    guard = "" if stored.entry.guard.value == "remind" else f"guard: {stored.entry.guard.value}"
+    return ", ".join(part for part in (status, state, guard) if part) or "active"
+
+
+def _summary(stored: entries.StoredEntry) -> dict[str, Any]:
+    entry = stored.entry
+    plain = entry_cache.plain(entry)
+    names = ("id", "title", "kind", "track", "domain", "project", "status", "guard", "language", "updated")
+    return {**{name: json.loads(json.dumps(plain[name])) for name in names}, "rule": entry.rule,
+            "state": stored.state, "path": str(stored.path)}
+
+
+def _proposals(where: home.Home, out: Output) -> int:
+    found = proposals.all(where)
+    out.data({"proposals": [
+        {"id": p.id, "change": p.change, "digest": p.digest, "created": p.meta.get("created", ""),
+         "score": p.meta.get("score"), "title": _title(p)} for p in found
+    ]})
+    if not found:
+        out.say("library.no_proposals")
+        return 0
+    columns = [out.text(f"library.column_{name}") for name in ("id", "change", "title", "created")]
+    out.table(columns, [(p.id, p.change, _title(p), p.meta.get("created", "")) for p in found])
+    out.talk(out.text("library.review_hint"))
+    return 0
+
+
+def _title(proposal: proposals.Proposal) -> str:
+    return next((line[6:].strip() for line in proposal.text.splitlines() if line.startswith("title:")), "")
+
+
+def _changes(where: home.Home, out: Output) -> int:
+    found = [r for r in reversed(journal.read(where)) if r.get("what") in ("change", "revoked", "forget", "discard")]
+    out.data({"changes": found})
+    if not found:
+        out.say("library.no_changes")
+        return 0
+    columns = [out.text(f"library.column_{name}") for name in ("number", "at", "change", "entries", "how")]
+    out.table(columns, [
+        (r["seq"], r["at"], r.get("change", r["what"]) if r["what"] == "change" else r["what"],
+         ", ".join(r.get("entries", ())) or r.get("proposal", ""), (r.get("consent") or {}).get("by", ""))
+        for r in found
+    ])
+    return 0

@@ -1,0 +1,66 @@
+"""`experience-forge move`: propose another track for an entry."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+
+from .. import shared
+from ..core import changes, codec
+from ..errors import Usage
+from ..model import Track
+from ..report import Output
+from ..store import home, journal, projects
+from ..store.launcher import confirm_command
+
+HELP = "propose to move an entry to another track, domain or project"
+EPILOG = """examples:
+  experience-forge move use-pnpm --to profile
+  experience-forge move pip-in-debian --to domain --domain python
+  experience-forge move use-pnpm --to project            the project of this folder
+
+JSON: {"proposal": {"id", "change", "digest", "text", "confirm_command"}}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("id", help="id of the entry")
+    parser.add_argument("--to", required=True, choices=[track.value for track in Track], help="the track to move it to")
+    parser.add_argument("--domain", default="", help="domain, with --to domain")
+    parser.add_argument("--project", default="", help="project id, with --to project; the present folder's otherwise")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be proposed")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    stored = shared.active_entry(where, args.id)
+    track = Track(args.to)
+    domain = args.domain or stored.entry.domain
+    if track is Track.DOMAIN and not domain:
+        raise Usage("a move to the domain track needs --domain", "see the domains in rules/tracks.yaml")
+    project = (args.project or projects.current(where).id) if track is Track.PROJECT else ""
+    moved = dataclasses.replace(
+        stored.entry, track=track, domain=domain, project=project,
+        revision=stored.entry.revision + 1, updated=journal.now()[:10],
+    )
+    key = changes.key_of(moved)
+    writes = [changes.Write(key, stored.sha256 if key == stored.key else "", codec.render(moved))]
+    if key != stored.key:
+        writes.append(changes.Write(stored.key, stored.sha256, None))
+    change = changes.Change(
+        "move", moved.title, moved.rule, track.value, moved.language,
+        f"move: {stored.key} -> {key}", {"entry": moved.id}, tuple(writes),
+    )
+    if args.dry_run:
+        out.data({"proposal": {"id": "", "change": "move", "text": changes.render(change)}})
+        out.line(changes.render(change).rstrip("\n"))
+        return 0
+    proposal = shared.propose(where, change, f"move-{moved.id}"[:64], {})
+    command = confirm_command(where, proposal.id, proposal.digest)
+    out.data({"proposal": {"id": proposal.id, "change": "move", "digest": proposal.digest,
+                           "text": proposal.text, "confirm_command": command}})
+    out.line(proposal.text.rstrip("\n"))
+    out.talk(out.text("library.proposal_open", command=command))
+    return 0

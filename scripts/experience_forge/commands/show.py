@@ -1,0 +1,49 @@
+"""`experience-forge show`: one entry or one proposal, whole."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import shared
+from ..report import Output
+from ..store import entries, home, proposals
+from ..store.launcher import confirm_command
+
+HELP = "show one entry or one open proposal, whole"
+EPILOG = """examples:
+  experience-forge show use-pnpm            the entry with this id
+  experience-forge show use-pnpm --json
+
+JSON: {"entry": {...fields, "sections", "path", "sha256", "state"}} |
+      {"proposal": {"id", "change", "digest", "text", "meta", "confirm_command"}}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("id", help="id of an entry or of a proposal")
+    parser.add_argument("--proposal", action="store_true", help="the proposal, when an entry has the same id")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    stored = None if args.proposal else entries.successor(entries.load_all(where), args.id)
+    if stored is None and (args.proposal or proposals.text_path(where, args.id).exists()):
+        proposal = proposals.load(where, args.id)
+        command = confirm_command(where, proposal.id, proposal.digest)
+        out.data({"proposal": {"id": proposal.id, "change": proposal.change, "digest": proposal.digest,
+                               "text": proposal.text, "meta": dict(proposal.meta), "confirm_command": command}})
+        out.line(proposal.text.rstrip("\n"))
+        out.talk(out.text("library.proposal_open", command=command))
+        return 0
+    stored = stored or entries.get(where, args.id)
+    out.data({"entry": entries.to_json(stored)})
+    out.line(stored.path.read_text(encoding="utf-8").rstrip("\n"))
+    if stored.entry.id != args.id:
+        out.talk(out.text("library.resolved", id=args.id, heir=stored.entry.id))
+    if stored.state != "confirmed":
+        out.talk(out.text(f"library.state_{stored.state}"))
+    if stored.entry.status.value != "active":
+        out.talk(out.text(f"library.status_{stored.entry.status.value}", reason=stored.entry.status_reason or "-"))
+    return 0

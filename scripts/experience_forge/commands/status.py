@@ -1,0 +1,70 @@
+"""`experience-forge status`: what there is, what awaits consent, what is switched off."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from .. import shared
+from ..model import Track
+from ..report import Output
+from ..store import config, entries, home, journal, launcher, proposals
+
+HELP = "show at a glance what is stored, open, pending and switched off"
+EPILOG = """examples:
+  experience-forge status
+  experience-forge status --json
+
+JSON: {"home", "installed", "entries": {track: n}, "states": {state: n}, "proposals", "pending",
+       "suggest", "recall", "measure", "journal_faults"}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    library = entries.load_all(where)
+    tracks = Counter(stored.entry.track.value for stored in library.entries if stored.entry.status.value == "active")
+    states = Counter(stored.state for stored in library.entries)
+    settings = config.load()
+    open_proposals = proposals.all(where)
+    faults = journal.check(where)
+    record = launcher.record()
+    out.data({
+        "home": str(where.root),
+        "installed": record or None,
+        "entries": {track.value: tracks.get(track.value, 0) for track in Track},
+        "states": dict(states),
+        "unreadable": len(library.unreadable),
+        "proposals": len(open_proposals),
+        "pending": len(journal.pending(where)),
+        "suggest": settings["suggest"],
+        "recall": settings["recall"],
+        "measure": settings["measure"],
+        "journal_faults": faults,
+    })
+    out.say("status.home", path=where.root)
+    out.say("status.installed" if record else "status.not_installed", version=record.get("version", ""),
+            hooks=out.text("status.on" if record.get("hooks") else "status.off"))
+    for track in Track:
+        out.line(f"  {out.text(f'status.track_{track.value}')}: {tracks.get(track.value, 0)}")
+    if open_proposals:
+        out.say("status.proposals", count=len(open_proposals))
+    for state in ("pending", "edited", "unconfirmed"):
+        if states.get(state):
+            out.say(f"status.{state}", count=states[state])
+    suggest = settings["suggest"]
+    out.say("status.suggest", state=out.text("status.on" if suggest["on"] else "status.off"), threshold=suggest["threshold"])
+    if int(suggest.get("declined_in_a_row", 0)) >= 2:
+        out.say("status.suggest_declined", threshold=suggest["threshold"])
+    out.say("status.recall", state=out.text("status.on" if settings["recall"]["on"] else "status.off"))
+    out.say("status.measure", state=out.text("status.on" if settings["measure"]["holdouts"] else "status.off"))
+    for path, reason in library.unreadable:
+        out.talk(out.text("library.unreadable", path=path, reason=reason))
+    for fault in faults:
+        out.talk(out.text("status.journal_fault", fault=fault))
+    return 0

@@ -1,0 +1,54 @@
+"""`experience-forge undo`: propose to take back a journalled change."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import shared
+from ..core import changes
+from ..errors import Refused
+from ..report import Output
+from ..store import home, journal, library
+from ..store.launcher import confirm_command
+
+HELP = "propose to take back a change; the undo is confirmed like any other"
+EPILOG = """examples:
+  experience-forge undo            the newest change
+  experience-forge undo 12         the change with this number (see `list --changes`)
+  experience-forge undo use-pnpm   the newest change of this entry
+
+JSON: {"proposal": {"id", "change", "digest", "text", "confirm_command"}}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("what", nargs="?", default="", help="number of a change, or id of an entry")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be proposed")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    change = library.undo_of(where, _seq(where, args.what))
+    text = changes.render(change)
+    if args.dry_run:
+        out.data({"proposal": {"id": "", "change": "undo", "text": text}})
+        out.line(text.rstrip("\n"))
+        return 0
+    proposal = shared.propose(where, change, f"undo-{change.data['of']}", {})
+    command = confirm_command(where, proposal.id, proposal.digest)
+    out.data({"proposal": {"id": proposal.id, "change": "undo", "digest": proposal.digest,
+                           "text": proposal.text, "confirm_command": command}})
+    out.line(proposal.text.rstrip("\n"))
+    out.talk(out.text("library.proposal_open", command=command))
+    return 0
+
+
+def _seq(where: home.Home, what: str) -> int:
+    if what.isdigit():
+        return int(what)
+    for record in reversed(journal.read(where)):
+        if record.get("what") == "change" and (not what or what in record.get("entries", ())):
+            return int(record["seq"])
+    raise Refused(f"there is no change{f' of {what!r}' if what else ''} to undo", "see `experience-forge list --changes`")

@@ -1,0 +1,177 @@
+"""Drafts as the model, a script or a person hands them in: Markdown in the stored form, or JSON.
+
+A draft may leave out what we compute: id, language, track, dates, revision. What it brings of our
+own fields (status, guard, confidence ...) is ignored and named; unknown keys are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import Invalid
+from ..model import SECTIONS, Entry, Kind, SignalKind
+from . import body, checks, codec
+
+JSON_KEYS = ("id", "title", "aliases", "kind", "track", "domain", "project", "language", "applies_when",
+             "fails_when", "versions", "tags", "cites", "review", "origin", "sources", "signals")
+IGNORED = (*codec.COMPUTED, "confidence", "score", "count", "confirmed", "consent", "verdict", "suggest", "stress")
+"""Fields that we compute; named when a draft brings them, and ignored."""
+_NEXT = re.compile(r"^---\n(?=(?:id|title|kind|track|aliases|language): )", re.MULTILINE)
+_WORD = re.compile(r"[a-z0-9]+")
+_CJK = re.compile(r"[\u3400-\u9fff]")
+
+
+@dataclass(frozen=True)
+class DraftInput:
+    """One draft as it was handed in: fields, sections or a body, and the signals it claims."""
+
+    known: Mapping[str, Any]
+    sections: tuple[tuple[str, str], ...]
+    kind: Kind | None
+    signals: tuple[Mapping[str, Any], ...] = ()
+    ignored: tuple[str, ...] = ()
+    faults: tuple[str, ...] = field(default=())
+
+
+def read(text: str, *, as_json: bool) -> list[DraftInput]:
+    """All drafts of one input, at least one.
+
+    Raises:
+        Invalid: when the input as a whole can't be read, or a draft has unknown keys.
+    """
+    if not text.strip():
+        raise Invalid("the input is empty", "give one entry in the stored Markdown form, see `draft --help`")
+    return _read_json(text) if as_json else [_from_markdown(part) for part in _documents(text)]
+
+
+def complete(given: DraftInput, values: Mapping[str, str]) -> Entry:
+    """The entry of a draft, with `values` for the fields that it may leave out (id, track, dates ...).
+
+    Raises:
+        Invalid: with all faults of the draft at once.
+    """
+    known = {**values, **{name: value for name, value in given.known.items() if value not in ("", None)}}
+    return codec.finish(known, given.kind, given.sections, {}, list(given.faults))
+
+
+def as_input(entry: Entry, signals: Any) -> str:
+    """A draft's entry as JSON that `read` takes again, after a person modified it."""
+    fields: dict[str, Any] = {
+        "id": entry.id, "title": entry.title, "aliases": list(entry.aliases), "kind": entry.kind.value,
+        "track": entry.track.value, "domain": entry.domain, "language": entry.language,
+        "applies_when": [c.parts() for c in entry.applies_when], "fails_when": [c.parts() for c in entry.fails_when],
+        "versions": list(entry.versions), "tags": list(entry.tags), "review": entry.review, "origin": entry.origin,
+        "cites": [{"path": c.path, "lines": c.lines, "hash": c.hash} for c in entry.cites],
+        "sources": [{"session": s.session, "at": s.at, "line": s.line, "quote": s.quote, "from": s.provenance.value}
+                    for s in entry.sources],
+        "signals": list(signals), "sections": dict(entry.sections),
+    }
+    return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
+
+
+def slug(title: str, aliases: Sequence[str], kind: str) -> str:
+    """An id from the words of a title (or of an alias in Latin letters), at most six words.
+
+    A title without two such words gets its kind and eight hex digits of its sha256.
+    """
+    for text in (title, *aliases):
+        words = _WORD.findall(text.lower())[:6]
+        name = "-".join(words)[:48].strip("-")
+        if len(words) >= 2 and not name.isdigit() and not _CJK.search(text):
+            return name
+    return f"{kind}-{hashlib.sha256(title.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def language(text: str) -> str:
+    """`zh` when at least one in ten letters is Chinese, else `en`."""
+    letters = [c for c in text if c.isalpha()]
+    chinese = sum(1 for c in letters if _CJK.match(c))
+    return "zh" if letters and chinese * 10 >= len(letters) else "en"
+
+
+def _documents(text: str) -> list[str]:
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").lstrip("\n")
+    starts = [match.start() for match in _NEXT.finditer(text)]
+    if not starts or starts[0] != 0:
+        return [text]
+    # The closing `---` of a front matter is followed by a body, not by a field: only openings are found.
+    ends = [*starts[1:], len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _from_markdown(text: str) -> DraftInput:
+    raw = codec.split(text)
+    fields = {**raw.known, **raw.unknown}
+    faults: list[str] = []
+    kind = checks.choice(fields, "kind", Kind, faults, None)
+    sections: tuple[tuple[str, str], ...] = ()
+    if kind is not None:
+        sections, body_faults = body.parse(kind, raw.body)
+        faults += body_faults
+    return _input(fields, sections, kind, [fault for fault in faults if not fault.startswith("kind:")])
+
+
+def _read_json(text: str) -> list[DraftInput]:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise Invalid(f"the input is not valid JSON: {error}", "a quoted here-document of Markdown works too") from error
+    except RecursionError as error:
+        raise Invalid("the input is nested too deeply", "give a list of flat entries") from error
+    items = data.get("entries", data) if isinstance(data, dict) else data
+    items = items if isinstance(items, list) else [items]
+    if not items or not all(isinstance(item, dict) for item in items):
+        raise Invalid("the input must hold entries as JSON objects", "see `experience-forge draft --help`")
+    return [_from_json(item) for item in items]
+
+
+def _from_json(item: Mapping[str, Any]) -> DraftInput:
+    fields = {name: _texts(value) for name, value in item.items()}
+    faults: list[str] = []
+    kind = checks.choice(fields, "kind", Kind, faults, None)
+    names = SECTIONS[kind] if kind is not None else ()
+    nested = fields.pop("sections", {})
+    fields = {**fields, **nested} if isinstance(nested, Mapping) else fields
+    sections = tuple((name, str(fields[name])) for name in names if name in fields)
+    rest = {name: value for name, value in fields.items() if name not in names}
+    return _input(rest, sections, kind, [])
+
+
+def _input(
+    fields: Mapping[str, Any], sections: tuple[tuple[str, str], ...], kind: Kind | None, faults: list[str]
+) -> DraftInput:
+    ignored = tuple(name for name in IGNORED if name in fields and name != "project")
+    known = {name: value for name, value in fields.items() if name in JSON_KEYS and name != "signals"}
+    unknown = [name for name in fields if name not in JSON_KEYS and name not in IGNORED]
+    if unknown:
+        faults.append(f"unknown: {', '.join(map(checks.shown, unknown))}; known are {', '.join(JSON_KEYS)}")
+    return DraftInput(known, sections, kind, _signals(fields.get("signals"), faults), ignored, tuple(faults))
+
+
+def _signals(value: Any, faults: list[str]) -> tuple[Mapping[str, Any], ...]:
+    items = value if isinstance(value, list) else [value] if value else []
+    names = [kind.value for kind in SignalKind]
+    found = []
+    for item in items:
+        signal = item if isinstance(item, Mapping) else {"kind": item}
+        if str(signal.get("kind")) not in names:
+            faults.append(f"signals: one of {', '.join(names)}, is '{checks.shown(signal.get('kind'))}'")
+        else:
+            found.append({str(key): entry for key, entry in signal.items()})
+    return tuple(found)
+
+
+def _texts(value: Any) -> Any:
+    """JSON scalars as the text that YAML would hold, so that both forms meet the same checks."""
+    if isinstance(value, Mapping):
+        return {str(key): _texts(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_texts(item) for item in value]
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else value if isinstance(value, str) else str(value)

@@ -1,0 +1,201 @@
+"""From what was handed in to a draft in the inbox: route, redact, vet, score, look for near entries.
+
+Used by `draft` and by the "modify" of `review`; stands between commands and stores like `shared`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .clients import claude_code, client_memory
+from .core import codec, drafts, provenance, scoring, testable, tracks, vet
+from .core.drafts import DraftInput
+from .errors import Invalid, Refused
+from .model import Entry, Provenance, Score, Source, Track
+from .store import (
+    backtest, config, entries, journal, nearness, projects, proposals, redaction, ruleset, templates,
+)
+from .store.home import Home
+from .store.proposals import Proposal
+
+NEEDS_SECRET = ("title", "rule", "right_action", "steps", "how", "decision")
+"""Parts that tell somebody what to do: one that holds a secret can't be masked and stay true."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller chose for all drafts of one input; empty means: by the rules."""
+
+    track: str = ""
+    domain: str = ""
+    project: str = ""
+    session: str = ""
+    revise: str = ""
+    replace: str = ""
+    language: str = "en"
+    imported: bool = False
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A draft that holds: its entry, the text to confirm, and what we computed about it."""
+
+    entry: Entry
+    text: str
+    score: Score
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
+    """Complete, route, redact, vet and score one draft; writes nothing.
+
+    Raises:
+        Invalid: with all faults, or when the poisoning gate blocks it.
+        Refused: when it needs a secret, or revises an entry that is not there.
+    """
+    base = entries.get(home, options.revise) if options.revise else None
+    entry = _complete(home, given, options, base)
+    entry, removed = _redacted(entry)
+    warnings = _vetted(entry)
+    entry, reason = _routed(home, entry, options)
+    entry = _placed(home, entry, base, options)
+    text = codec.render(entry)
+    codec.parse(text)
+    score = scoring.of_kinds([str(signal["kind"]) for signal in given.signals], ruleset.load("scoring"))
+    warnings += [f"{kind}: {count} taken out" for kind, count in sorted(removed.items())]
+    lowest = provenance.lowest(entry.sources)
+    if options.imported or lowest in (Provenance.TOOL, Provenance.DOCUMENT):
+        lines = [f"{s.session} line {s.line}: {s.quote}" for s in entry.sources if s.provenance is lowest]
+        warnings.append(f"source is a {lowest.value}, not the user: {'; '.join(lines) or 'no line given'}")
+    if given.ignored:
+        warnings.append(f"ignored, computed by us: {', '.join(given.ignored)}")
+    untestable = testable.label(entry)
+    if untestable:
+        warnings.append(untestable)
+    test = backtest.sentence(home, entry, options.language)
+    meta = {
+        "session": options.session or os.environ.get("CLAUDE_CODE_SESSION_ID", ""),
+        "score": score.total, "suggest": score.suggest, "stress": score.stress,
+        "signals": [dict(signal) for signal in given.signals], "score_lines": list(score.lines),
+        "track": entry.track.value, "track_reason": reason, "warnings": warnings, "removed": removed,
+        "provenance": lowest.value, "preselected": provenance.preselected(lowest) and not options.imported,
+        "testable": not untestable, "backtest": test,
+        "near": [*nearness.near(home, entry, 3), *client_memory.near(entry, 3)],
+        "base": base.sha256 if base else "",
+    }
+    return Draft(entry, text, score, meta)
+
+
+def keep(home: Home, draft: Draft, options: Options) -> Proposal:
+    """Put a draft into the inbox, in place of the one that it replaces when there is one.
+
+    Raises:
+        Refused: when the proposal to replace is not there, or the inbox can't be written.
+    """
+    if options.replace:
+        return proposals.replace(home, options.replace, draft.text, draft.meta)
+    return proposals.create(home, "import" if options.imported else "draft", draft.text, draft.meta, draft.entry.id)
+
+
+def targets(home: Home, entry: Entry) -> list[dict[str, str]]:
+    """The client files that an entry would change, each with its diff."""
+    return [{"path": str(path), "diff": diff} for path, diff in claude_code.targets(home, entry)]
+
+
+def short_form(entry: Entry) -> str:
+    """Title, trigger, rule and target: what always-on files and hooks deliver."""
+    return templates.short_form(entry)
+
+
+def _complete(home: Home, given: DraftInput, options: Options, base: entries.StoredEntry | None) -> Entry:
+    known = given.known
+    text = "\n".join((str(known.get("title", "")), *(value for _, value in given.sections)))
+    aliases = known.get("aliases") or ()
+    values = {
+        "id": drafts.slug(str(known.get("title", "")), aliases if isinstance(aliases, list) else (),
+                          given.kind.value if given.kind else "entry"),
+        "language": drafts.language(text), "track": "personal",
+        "created": journal.now()[:10], "updated": journal.now()[:10],
+    }
+    overrides: dict[str, Any] = {}
+    if base is not None:
+        overrides = {"id": base.entry.id, "created": base.entry.created, "updated": journal.now()[:10],
+                     "revision": str(base.entry.revision + 1), "track": known.get("track") or base.entry.track.value,
+                     "domain": known.get("domain") or base.entry.domain, "project": base.entry.project}
+    chosen = {name: value for name, value in (("track", options.track), ("domain", options.domain)) if value}
+    entry = drafts.complete(dataclasses.replace(given, known={**known, **overrides, **chosen}), values)
+    if entry.sources:
+        return entry
+    session = options.session or os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+    return dataclasses.replace(entry, sources=(Source(session=session, at=journal.now()[:10]),) if session else ())
+
+
+def _redacted(entry: Entry) -> tuple[Entry, dict[str, int]]:
+    """The entry without secrets and personal data, and how many of each kind were taken out."""
+    counts: dict[str, int] = {}
+    needed: list[str] = []
+
+    def clean(name: str, text: str) -> str:
+        cleaned, found = redaction.clean(text)
+        if found and name in NEEDS_SECRET:
+            needed.append(f"{name}: holds {', '.join(sorted(found))}")
+        for kind, count in found.items():
+            counts[kind] = counts.get(kind, 0) + count
+        return cleaned
+
+    cleaned = dataclasses.replace(
+        entry,
+        title=clean("title", entry.title),
+        aliases=tuple(clean("aliases", alias) for alias in entry.aliases),
+        sections=tuple((name, clean(name, text)) for name, text in entry.sections),
+        applies_when=tuple(_clean_condition(c, clean) for c in entry.applies_when),
+        fails_when=tuple(_clean_condition(c, clean) for c in entry.fails_when),
+        sources=tuple(dataclasses.replace(s, quote=clean("quote", s.quote)) for s in entry.sources),
+    )
+    if needed:
+        raise Refused(
+            f"the draft '{entry.title[:60]}' needs a secret to be of use",
+            "write how to get the value (an environment variable, a password manager), not the value", needed,
+        )
+    return cleaned, counts
+
+
+def _clean_condition(condition: Any, clean: Any) -> Any:
+    return dataclasses.replace(condition, **{name: clean("condition", text) for name, text in condition.parts().items()})
+
+
+def _vetted(entry: Entry) -> list[str]:
+    findings = vet.vet_entry(entry, ruleset.load("poison"))
+    blocked = [f"{f.field}: {reason}" for f in findings if f.verdict == "block" for reason in f.reasons]
+    if blocked:
+        raise Invalid(f"the draft '{entry.title[:60]}' is blocked", "take these out, or write them in plain words", blocked)
+    return [f"{f.field}: {reason}" for f in findings if f.verdict == "warn" for reason in f.reasons]
+
+
+def _routed(home: Home, entry: Entry, options: Options) -> tuple[Entry, str]:
+    here = projects.current(home)
+    chosen = Track(options.track) if options.track else None
+    rules = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains"))
+    context = tracks.Context(rules, here.id, here.name, chosen, options.language)
+    track, domain, reason = tracks.route(entry, context)
+    return dataclasses.replace(entry, track=track, domain=domain), reason
+
+
+def _placed(home: Home, entry: Entry, base: entries.StoredEntry | None, options: Options) -> Entry:
+    project = ""
+    if entry.track is Track.PROJECT:
+        project = options.project or (base.entry.project if base else "") or projects.current(home).id
+    entry = dataclasses.replace(entry, project=project)
+    if base is not None:
+        return entry
+    taken = entries.find(home, entry.id)
+    number = 2
+    wanted = entry.id
+    while taken is not None:
+        entry = dataclasses.replace(entry, id=f"{wanted[:60]}-{number}")
+        taken, number = entries.find(home, entry.id), number + 1
+    return entry

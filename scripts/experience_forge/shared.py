@@ -1,0 +1,94 @@
+"""Steps that several verbs share: what comes before every command, and what follows a change.
+
+    commands -> shared -> {store, clients}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .clients import claude_code
+from .core import changes
+from .errors import ForgeError, Refused
+from .model import Consent
+from .store import derived, entries, library, log, proposals, settle
+from .store.home import Home
+from .store.library import Applied
+from .store.proposals import Proposal
+
+
+@dataclass(frozen=True)
+class Done:
+    """A change that was carried out, and the client files that follow from it."""
+
+    applied: Applied
+    targets: tuple[Path, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def begin(home: Home) -> None:
+    """What every command does first: finish what a crash cut, settle pending consents.
+
+    A fault here is logged and never stops the command.
+    """
+    if not home.root.exists():
+        return
+    try:
+        done = library.recover(home)
+        changed = bool(done)
+        if settle.waiting(home):
+            settled = settle.settle(home)
+            changed = changed or bool(settled["proved"] or settled["revoked"])
+        if changed:
+            refresh(home)
+    except ForgeError as error:
+        log.fault("settle", error.what)
+
+
+def carry_out(home: Home, proposal: Proposal, consent: Consent) -> Done:
+    """Apply a confirmed proposal, then bring the derived data and the clients' files up to date.
+
+    Raises:
+        Refused, Invalid: from the change itself; what follows from it only warns.
+    """
+    applied = library.apply(home, proposal, consent)
+    warnings: list[str] = []
+    try:
+        derived.update(home, applied)
+    except ForgeError as error:
+        warnings.append(f"{error.what}; {error.hint}")
+    targets: Sequence[Path] = ()
+    if consent.proven:
+        try:
+            targets = [change.path for change in claude_code.project(home)]
+        except ForgeError as error:
+            warnings.append(f"{error.what}; {error.hint}")
+    return Done(applied, tuple(targets), tuple(warnings))
+
+
+def refresh(home: Home) -> list[Path]:
+    """Rebuild the derived data and the clients' files from the entries; returns the files that changed."""
+    derived.rebuild(home)
+    return [change.path for change in claude_code.project(home)]
+
+
+def propose(home: Home, change: changes.Change, wanted_id: str, meta: dict[str, object]) -> Proposal:
+    """Put a change that is no draft into the inbox."""
+    return proposals.create(home, change.change, changes.render(change), meta, wanted_id)
+
+
+def active_entry(home: Home, entry_id: str) -> entries.StoredEntry:
+    """An entry whose bytes are confirmed, as a base for a further change.
+
+    Raises:
+        Refused: when there is none, or its bytes are not those that were confirmed.
+    """
+    stored = entries.get(home, entry_id)
+    if stored.state in ("edited", "unconfirmed"):
+        raise Refused(
+            f"'{entry_id}' has other bytes than were confirmed",
+            "see `experience-forge doctor`: confirm the new bytes or restore first",
+        )
+    return stored

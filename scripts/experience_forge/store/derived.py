@@ -1,0 +1,49 @@
+"""What is derived from the entries, in `derived/`: rebuilt at will, never backed up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from . import compiled_rules, config, entries, files, measure_rules, recall_index
+from .home import Home
+from .library import Applied
+
+
+def rebuild(home: Home) -> dict[str, Any]:
+    """Make everything anew; returns counts for a report.
+
+    Raises:
+        Refused: when it can't be written.
+    """
+    library = entries.load_all(home)
+    with files.locked(home.lock):
+        recall_index.build(home, library)
+        compile_settings(home)
+    return {"entries": len(library.entries), "unreadable": len(library.unreadable)}
+
+
+def update(home: Home, applied: Applied) -> None:
+    """Bring the derived data up to date after one change, without reading every entry anew."""
+    changed = [entries.read_key(home, write.key) for write in applied.change.writes
+               if write.text is not None and not write.key.startswith("@")]
+    kept = {stored.entry.id for stored in changed}
+    removed = [Path(write.key).stem for write in applied.change.writes
+               if write.text is None and not write.key.startswith("@") and Path(write.key).stem not in kept]
+    good = [stored for stored in changed if stored.state == "confirmed"]
+    removed += [stored.entry.id for stored in changed if stored.state != "confirmed"]
+    with files.locked(home.lock):
+        try:
+            recall_index.update(home, good, removed)
+        except LookupError:
+            recall_index.build(home, entries.load_all(home))
+        compile_settings(home)
+
+
+def compile_settings(home: Home) -> None:
+    """Settings and rules as JSON for hooks, which read no YAML."""
+    files.make_folder(home.derived)
+    files.write_text(home.derived / "settings.json", json.dumps(config.load(), ensure_ascii=False))
+    compiled_rules.build(home)
+    measure_rules.build(home)

@@ -1,0 +1,121 @@
+"""Erases an entry with everything that was kept of it; what stays is its id and hash."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import entries, files, journal, library, proposals
+from .home import Home
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What forgetting an entry erases or cleans; `digests` are all texts that it ever had."""
+
+    id: str
+    sha256: str
+    key: str
+    digests: tuple[str, ...]
+    files: tuple[Path, ...]
+    sessions: tuple[str, ...]
+
+
+def plan(home: Home, entry_id: str) -> Plan:
+    """All that an entry left: its file, earlier texts, open proposals, evidence, ledger lines.
+
+    Raises:
+        Refused: when neither an entry nor a proposal nor the journal knows the id.
+    """
+    stored = entries.find(home, entry_id)
+    open_ = [p for p in proposals.all(home) if _names(p, entry_id)]
+    digests = _digests(home, entry_id)
+    if stored is None and not open_ and not digests:
+        entries.get(home, entry_id)
+    touched: list[Path] = [stored.path] if stored else []
+    touched += [library.object_path(home, digest) for digest in digests if library.object_path(home, digest).exists()]
+    for proposal in open_:
+        path = proposals.text_path(home, proposal.id)
+        touched += [path, path.with_suffix(".json")]
+    touched += [path for path in _line_files(home) if _has_entry(path, entry_id)]
+    sessions = tuple(sorted({source.session for source in stored.entry.sources if source.session})) if stored else ()
+    touched += [path for path in _evidence_of(home, sessions) if path not in touched]
+    return Plan(entry_id, stored.sha256 if stored else "", stored.key if stored else "", digests,
+                tuple(touched), sessions)
+
+
+def carry_out(home: Home, planned: Plan) -> list[Path]:
+    """Erase what was planned; returns the files that are gone or cleaned.
+
+    Raises:
+        Refused: when a file can't be erased; the ones before it are gone then, and a second run goes on.
+    """
+    done = []
+    with files.locked(home.lock):
+        journal.append(home, {
+            "what": "forget", "entries": [planned.id], "sha256": planned.sha256,
+            "files": [{"path": planned.key, "before": planned.sha256, "after": None}] if planned.key else [],
+        })
+        for path in planned.files:
+            if path.suffix == ".jsonl" and path.is_relative_to(home.root):
+                _drop_lines(path, planned.id)
+            else:
+                files.remove(path)
+            done.append(path)
+        for path in sorted(home.derived.rglob("*")) if home.derived.is_dir() else ():
+            if path.is_file():
+                files.remove(path)
+    return done
+
+
+def _names(proposal: proposals.Proposal, entry_id: str) -> bool:
+    lines = proposal.text.splitlines()
+    return f"id: {entry_id}" in lines or f"entry: {entry_id}" in lines
+
+
+def _digests(home: Home, entry_id: str) -> tuple[str, ...]:
+    found: set[str] = set()
+    for record in journal.read(home):
+        if record.get("what") in ("change", "revoked") and (
+            entry_id in record.get("entries", ())
+            or any(str(f["path"]).rsplit("/", 1)[-1] == f"{entry_id}.md" for f in record.get("files", ()))
+        ):
+            for item in record.get("files", ()):
+                # A change of several entries keeps the texts of the others.
+                if str(item["path"]).rsplit("/", 1)[-1] == f"{entry_id}.md":
+                    found |= {str(item[name]) for name in ("before", "after") if item.get(name)}
+            found.add(str(record.get("digest", "")))
+    return tuple(sorted(found - {""}))
+
+
+def _line_files(home: Home) -> list[Path]:
+    return [p for folder in (home.ledger, home.evidence) if folder.is_dir() for p in sorted(folder.rglob("*.jsonl"))]
+
+
+def _has_entry(path: Path, entry_id: str) -> bool:
+    return any(_record(raw).get("entry") == entry_id for raw in files.read_bytes(path).split(b"\n"))
+
+
+def _evidence_of(home: Home, sessions: tuple[str, ...]) -> list[Path]:
+    if not home.evidence.is_dir():
+        return []
+    return [p for p in sorted(home.evidence.rglob("*")) if p.is_file() and any(s and s in p.name for s in sessions)]
+
+
+def _drop_lines(path: Path, entry_id: str) -> None:
+    kept = [raw for raw in files.read_bytes(path).split(b"\n") if raw.strip() and _record(raw).get("entry") != entry_id]
+    if kept:
+        files.write_whole(path, b"\n".join(kept) + b"\n")
+    else:
+        files.remove(path)
+
+
+def _record(raw: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(raw.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+

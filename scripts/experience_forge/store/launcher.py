@@ -1,0 +1,36 @@
+"""How this tool is called: the full path that prompts, permission rules and the consent gate agree on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..fast import confirm_line
+from ..fast import home as fast_home
+from .home import Home, skill_folder
+
+
+def record() -> dict[str, object]:
+    """The record of installation that counts here; empty when nothing is installed.
+
+    The copy that runs is asked first, then the skill folder of the client.
+    """
+    own = confirm_line.installed(str(skill_folder()))
+    installed = Path(fast_home.client_folder(), "skills", "experience-forge")
+    return own or confirm_line.installed(str(installed)) or {}
+
+
+def launcher(home: Home) -> str:
+    """The full path of the command line: as installed, else this copy's own script."""
+    known = record().get("launcher")
+    if known:
+        return str(known)
+    for name in ("experience-forge", "experience-forge.cmd"):
+        path = home.root / "bin" / name
+        if path.exists():
+            return str(path)
+    return str(skill_folder() / "scripts" / "forge.py")
+
+
+def confirm_command(home: Home, proposal_id: str, digest: str) -> str:
+    """The exact line that asks for consent to one proposal; the gate compares it to the letter."""
+    return str(confirm_line.write(launcher(home), proposal_id, digest))

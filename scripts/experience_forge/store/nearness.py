@@ -1,0 +1,38 @@
+"""Entries near a new one, so that the model decides: a new entry, add to one, or replace one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..fast import tokens
+from ..model import Entry
+from . import entries
+from .home import Home
+
+LEAST = 0.2
+"""Share of words in common (Jaccard over title, aliases, rule and conditions) from which an entry is named."""
+
+
+def words_of(entry: Entry) -> frozenset[str]:
+    """The words that say what an entry is about."""
+    conditions = (value for condition in entry.applies_when for value in condition.parts().values())
+    return frozenset(tokens.terms("\n".join((entry.title, *entry.aliases, entry.rule, *conditions))))
+
+
+def overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """Jaccard similarity, 0 to 1."""
+    return len(one & other) / len(one | other) if one or other else 0.0
+
+
+def near(home: Home, entry: Entry, count: int) -> list[dict[str, Any]]:
+    """At most `count` entries that share enough words with a draft, nearest first."""
+    own = words_of(entry)
+    found = [
+        (overlap(own, words_of(stored.entry)), stored)
+        for stored in entries.load_all(home).entries if stored.entry.id != entry.id
+    ]
+    best = sorted((pair for pair in found if pair[0] >= LEAST), key=lambda pair: (-pair[0], pair[1].entry.id))
+    return [
+        {"id": s.entry.id, "title": s.entry.title, "rule": s.entry.rule, "track": s.entry.track.value,
+         "share": round(share, 2), "where": "entries"} for share, s in best[:count]
+    ]
