@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benches import freshness as bench
 
+from benches import freshness as bench
 from experience_forge.core import freshness as core
 from experience_forge.fast import freshness, versions
 from experience_forge.model import Cite, Entry, Kind, Track
