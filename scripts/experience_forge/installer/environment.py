@@ -1,0 +1,88 @@
+"""The private environment `<home>/venv`: made aside, then put in place whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from ..errors import Refused
+from ..store import files
+from . import machine
+
+STAMP = "experience-forge.json"
+PACKAGES = "yaml, frontmatter, jinja2, rich"
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of a virtual environment."""
+    return folder / "Scripts" / "python.exe" if os.name == "nt" else folder / "bin" / "python"
+
+
+def is_current(folder: Path, base: str, requirements: Path) -> bool:
+    """Whether the environment is complete, of this base, with these packages, and runs."""
+    try:
+        stamp = json.loads(files.read_text(folder / STAMP))
+    except (OSError, ValueError, Refused):
+        return False
+    return bool(stamp == _stamp(base, requirements)) and _runs(python_of(folder))
+
+
+def make(folder: Path, base: str, requirements: Path) -> None:
+    """Make the environment with the pinned packages; an older one stays until the new one is whole.
+
+    Raises:
+        Refused: with the last words of venv or pip, and what helps.
+    """
+    files.make_folder(folder.parent)
+    fresh = folder.with_name(f"{folder.name}.new")
+    old = folder.with_name(f"{folder.name}.old")
+    for left in (fresh, old):
+        shutil.rmtree(left, ignore_errors=True)
+    try:
+        _run([base, "-I", "-m", "venv", str(fresh)], machine.help_command())
+        python = str(python_of(fresh))
+        pip = [python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+        hint = "check that pip reaches a package index, then run this again"
+        _run([*pip, "--require-hashes", "-r", str(requirements)], hint)
+        if not _runs(Path(python)):
+            raise Refused("the packages were installed and can't be imported", "run this again with another Python")
+        files.write_text(fresh / STAMP, json.dumps(_stamp(base, requirements)) + "\n")
+        if folder.exists():
+            folder.rename(old)
+        fresh.rename(folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _stamp(base: str, requirements: Path) -> dict[str, str]:
+    return {"base": base, "requirements": files.sha256(files.read_bytes(requirements))}
+
+
+def _runs(python: Path) -> bool:
+    if not python.exists():
+        return False
+    try:
+        command = [str(python), "-I", "-c", f"import {PACKAGES}"]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
+def _run(command: list[str], hint: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, encoding="utf-8", errors="replace", env=environment,
+            stdin=subprocess.DEVNULL, timeout=900, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Refused(f"can't run {command[0]}: {error}", hint) from error
+    if done.returncode:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith(("ERROR", "Error"))] or lines[-1:]
+        raise Refused(f"can't make the private environment: {' '.join(errors[:2])[:400]}", hint)

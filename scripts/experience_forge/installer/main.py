@@ -1,0 +1,201 @@
+"""The conversation of `install.py`: one screen, one answer, then the work."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .. import __version__
+from ..clients import claude_settings
+from ..errors import EXIT_INTERRUPTED, EXIT_NEEDS_CONSENT, EXIT_REFUSED, ForgeError
+from ..fast import home as fast_home
+from . import machine, record, target, work
+from .target import Target
+from .texts import Voice, can_ask
+
+EPILOG = """examples:
+  python3 install.py                     show what it will do, ask once, do it
+  python3 install.py --yes --hooks       no question, with hooks
+  python3 install.py --dry-run           every change as a diff, nothing is written
+  python3 install.py --demo              the whole loop in a throw-away home
+  python3 install.py --uninstall         take everything of ours away; your entries stay
+
+Without a terminal nothing is asked: --yes is needed, and hooks only come with --hooks.
+CLAUDE_CONFIG_DIR and EXPERIENCE_FORGE_HOME are honoured.
+exit codes: 0 done, 1 refused or a part is left for you, 2 usage, 4 needs an answer, 130 interrupted"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of install.py."""
+    made = argparse.ArgumentParser(
+        prog="install.py", description="Installs experience-forge for Claude Code.", epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+    )  # fmt: skip
+    add = made.add_argument
+    add("--yes", action="store_true", help="start without asking")
+    add("--hooks", dest="hooks", action="store_true", default=None, help="wire the hooks")
+    add("--no-hooks", dest="hooks", action="store_false", help="no hooks: the skill works when you call it")
+    add("--no-rules", action="store_true", help="offer no permission rules")
+    add("--project", metavar="DIR", help="install into DIR/.claude instead of your own client folder")
+    add("--dry-run", action="store_true", help="print every change as a diff and write nothing")
+    add("--uninstall", action="store_true", help="take everything of ours away; entries stay")
+    add("--purge", action="store_true", help="with --uninstall: also the entries, after a question")
+    add("--scan", dest="scan", action="store_true", default=None, help="look through the sessions afterwards")
+    add("--no-scan", dest="scan", action="store_false", help="do not ask to look through the sessions")
+    add("--demo", action="store_true", help="show the whole loop in a throw-away home")
+    add("--version", action="version", version=f"experience-forge {__version__}")
+    return made
+
+
+def main(source: str, arguments: Sequence[str]) -> int:
+    """Run the installer of the skill in the folder `source`; returns an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+    options = parser().parse_args(arguments)
+    try:
+        voice = Voice(Path(source) / "rules")
+        if options.demo:
+            from . import demo
+
+            return demo.run(Path(source), voice)
+        if options.purge and not options.uninstall:
+            parser().error("--purge goes with --uninstall")
+        if options.uninstall:
+            return _uninstall(Path(source), options, voice)
+        return _install(Path(source), options, voice)
+    except ForgeError as error:
+        sys.stderr.write(f"install.py: {error.what}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
+        return error.exit_code
+    except OSError as error:
+        sys.stderr.write(f"install.py: {error}\nhint: check the permissions and the free space, then run this again\n")
+        return EXIT_REFUSED
+    except (KeyboardInterrupt, EOFError):
+        sys.stderr.write("\ninterrupted; run install.py again to finish, or with --uninstall to undo\n")
+        return EXIT_INTERRUPTED
+
+
+def _install(source: Path, options: argparse.Namespace, voice: Voice) -> int:
+    hooks = can_ask() if options.hooks is None else options.hooks
+    place = target.make(source, options.project, hooks, not options.no_rules)
+    if not _nothing_missing(voice):
+        return EXIT_REFUSED
+    _screen(place, voice, asked_for_hooks=hooks)
+    if options.dry_run:
+        print(work.preview(place, voice))
+        return 0
+    if not options.yes:
+        answer = _start(place, voice)
+        if answer is None:
+            return EXIT_NEEDS_CONSENT
+        if answer == "no":
+            voice.line("nothing_done")
+            return EXIT_REFUSED
+        if answer == "without":
+            place = target.make_without_hooks(place)
+    whole = work.Installer(place, voice).install()
+    voice.line("installed_with_hooks" if place.hooks else "installed_without_hooks", launcher=place.launcher)
+    voice.line("say_words")
+    _scan(place, options.scan, voice)
+    return 0 if whole else EXIT_REFUSED
+
+
+def _nothing_missing(voice: Voice) -> bool:
+    missing = machine.missing_part()
+    if missing is None:
+        return True
+    voice.talk("part_missing", part=missing[0], python=sys.executable, command=missing[1])
+    return False
+
+
+def _screen(place: Target, voice: Voice, asked_for_hooks: bool) -> None:
+    """Everything that will be done, on one screen."""
+    client = place.client
+    voice.line("screen_title", version=__version__)
+    if client is None:
+        voice.line("no_client")
+    else:
+        voice.line("client", path=client.path, version=client.version or "?")
+    print()
+    voice.line("screen_venv", path=place.venv)
+    voice.line("screen_skill", path=place.skill)
+    voice.line("screen_command", path=place.launcher)
+    voice.line("screen_rules", path=place.client_folder / "rules" / "experience-forge")
+    if place.hooks:
+        events = ", ".join(event for event, _, _ in claude_settings.EVENTS)
+        voice.line("screen_hooks", path=place.settings, events=events)
+    elif place.client_too_old and asked_for_hooks:
+        oldest = ".".join(map(str, claude_settings.OLDEST_CLIENT))
+        voice.line("screen_too_old", version=client.version if client else "?", oldest=oldest)
+    elif asked_for_hooks:
+        voice.line("screen_hooks_elsewhere")
+    else:
+        voice.line("screen_no_hooks")
+    if place.rules:
+        verbs = claude_settings.HARMLESS_VERBS
+        voice.line("screen_permissions", count=len(verbs), launcher=place.launcher, verbs="|".join(verbs))
+    print()
+    voice.line("screen_end")
+    if os.environ.get("SUDO_USER"):
+        voice.talk("sudo", user=os.environ["SUDO_USER"])
+
+
+def _start(place: Target, voice: Voice) -> str | None:
+    """`yes`, `without` (hooks), `no`; None without a terminal."""
+    answer = voice.ask("start_with_hooks" if place.hooks else "start")
+    if answer is None:
+        voice.talk("needs_yes")
+        return None
+    if answer in ("", "y", "yes", "是", "好"):
+        return "yes"
+    if answer in ("w", "without") and place.hooks:
+        return "without"
+    return "no"
+
+
+def _scan(place: Target, wanted: bool | None, voice: Voice) -> None:
+    """Look through the sessions on this machine, once the user said so, and show the few best."""
+    sessions = Path(fast_home.client_folder()) / "projects"
+    if wanted is False or not any(sessions.glob("*/*.jsonl")):
+        return
+    if wanted is None:
+        answer = voice.ask("may_scan", path=sessions)
+        if answer not in ("y", "yes", "是", "好"):
+            if answer is None:
+                voice.line("scan_later", launcher=place.launcher)
+            return
+    voice.line("scanning")
+    subprocess.run([*launch(place.launcher), "scan", "--limit", "3"], stdin=subprocess.DEVNULL, check=False)
+
+
+def launch(launcher: str) -> list[str]:
+    """The launcher as a command that this system can start."""
+    return [launcher + ".cmd"] if os.name == "nt" else [launcher]
+
+
+def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
+    place = target.make(source, options.project, False, False)
+    only = place.skill if options.project else None
+    if options.dry_run:
+        for one in record.installs(place.home):
+            if only is None or one["skill_folder"] == str(only):
+                voice.line("would_remove", path=one["skill_folder"], settings=one["settings"])
+        voice.line("entries_stay" if not options.purge else "would_purge", path=place.home)
+        return 0
+    if options.purge and not options.yes:
+        answer = voice.ask("may_purge", path=place.home)
+        if answer is None:
+            voice.talk("needs_yes")
+            return EXIT_NEEDS_CONSENT
+        if answer not in ("purge",):
+            voice.line("nothing_done")
+            return EXIT_REFUSED
+    whole = work.uninstall(place, voice, only, options.purge)
+    if (place.home / "entries").exists():
+        voice.line("entries_stay", path=place.home)
+    return 0 if whole else EXIT_REFUSED

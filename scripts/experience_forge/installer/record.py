@@ -1,0 +1,76 @@
+"""The records of the installation: `<home>/install.json`, and `.installed.json` in a skill folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import Refused
+from ..fast.home import RECORD
+from ..store import files
+
+NAME = "install.json"
+
+
+def installs(home: Path) -> list[dict[str, Any]]:
+    """All installs that this data home knows of; an unreadable record counts as none."""
+    try:
+        data = json.loads(files.read_text(home / NAME))
+    except (OSError, ValueError, Refused):
+        return []
+    found = data.get("installs", []) if isinstance(data, dict) else []
+    return [one for one in found if isinstance(one, dict) and one.get("skill_folder")]
+
+
+def of(home: Path, skill_folder: Path) -> dict[str, Any]:
+    """The install in one skill folder; empty when there is none."""
+    return next((one for one in installs(home) if one["skill_folder"] == str(skill_folder)), {})
+
+
+def put(home: Path, install: Mapping[str, Any]) -> None:
+    """Add an install, or replace the one in the same skill folder."""
+    others = [one for one in installs(home) if one["skill_folder"] != install["skill_folder"]]
+    _write(home, [*others, dict(install)])
+
+
+def drop(home: Path, skill_folder: Path) -> None:
+    """Forget an install; without any left, the record goes."""
+    left = [one for one in installs(home) if one["skill_folder"] != str(skill_folder)]
+    if left:
+        _write(home, left)
+    else:
+        files.remove(home / NAME)
+
+
+def mark(skill_folder: Path) -> dict[str, Any]:
+    """The record in a skill folder; empty when there is none."""
+    try:
+        data = json.loads(files.read_text(skill_folder / RECORD))
+    except (OSError, ValueError, Refused):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def write_mark(skill_folder: Path, values: Mapping[str, Any]) -> None:
+    """Write the record that makes hooks act; unchanged bytes are not written."""
+    _write_changed(skill_folder / RECORD, dumped(values))
+
+
+def dumped(values: Mapping[str, Any]) -> str:
+    """A record as text."""
+    return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
+
+
+def _write(home: Path, found: list[dict[str, Any]]) -> None:
+    _write_changed(home / NAME, dumped({"schema": 1, "installs": found}))
+
+
+def _write_changed(path: Path, text: str) -> None:
+    try:
+        if files.read_text(path) == text:
+            return
+    except (OSError, Refused):
+        pass
+    files.write_text(path, text)

@@ -1,0 +1,184 @@
+"""The skill folder of the client: a copy of the parts that run, and the launcher that calls it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import Refused
+from ..store import files
+
+# No `.claude-plugin`: the client would load the folder as a plugin too, and list the skill twice.
+PARTS = (
+    "SKILL.md", "templates.md", "install.py", "requirements.txt", "LICENSE", "CHANGELOG.md",
+    "rules", "references", "scripts", "examples/demo",
+)  # fmt: skip
+NAME = "experience-forge"
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One file to be copied; `old` is None when there is none yet."""
+
+    relative: str
+    source: Path
+    target: Path
+    old: bytes | None
+    new: bytes
+
+
+def parts(source: Path) -> list[Path]:
+    """All files of the skill below `source`, without caches, in a fixed order."""
+    found: list[Path] = []
+    for name in PARTS:
+        path = source / name
+        if path.is_file():
+            found.append(path)
+        elif path.is_dir():
+            inner = (one for one in path.rglob("*") if one.is_file())
+            found += [one for one in inner if "__pycache__" not in one.parts and one.suffix != ".pyc"]
+    return sorted(found)
+
+
+def hashes(source: Path) -> dict[str, str]:
+    """Hash of each file of the skill, by relative path."""
+    return {path.relative_to(source).as_posix(): files.sha256(files.read_bytes(path)) for path in parts(source)}
+
+
+def check_target(source: Path, target: Path) -> bool:
+    """Whether the skill is used where it stands (the clone itself); else the target may be written.
+
+    Raises:
+        Refused: when something of somebody else is in the way.
+    """
+    if target.exists() and os.path.realpath(target) == os.path.realpath(source):
+        return True
+    if target.is_symlink():
+        where = os.path.realpath(target)
+        there = f"run install.py in {where}, or " if Path(where, "install.py").exists() else ""
+        raise Refused(f"{target} is a link to {where}", f"{there}remove the link")
+    if target.exists() and not target.is_dir():
+        raise Refused(f"{target} is in the way: it is not a folder", "move it aside and try again")
+    if (target / ".git").exists():
+        raise Refused(f"{target} is a clone of its own", f"run {target / 'install.py'}, or move the clone elsewhere")
+    if target.is_dir() and any(target.iterdir()) and not _is_ours(target):
+        raise Refused(f"{target} holds another skill", "move it aside and try again")
+    return False
+
+
+def changes(source: Path, target: Path) -> list[Copy]:
+    """The files that a copy would add or change."""
+    found = []
+    for path in parts(source):
+        relative = path.relative_to(source).as_posix()
+        new = files.read_bytes(path)
+        place = target / relative
+        old = files.read_bytes(place) if place.is_file() else None
+        if old != new:
+            found.append(Copy(relative, path, place, old, new))
+    return found
+
+
+def copy(source: Path, target: Path, known: Mapping[str, str], kept: Path) -> tuple[dict[str, str], list[str]]:
+    """Bring the folder up to date, file by file.
+
+    Args:
+        known: hashes of what an earlier install wrote, by relative path.
+        kept: folder that takes files which somebody edited since.
+
+    Returns hashes of what is there now, and the names of the files that were kept.
+    """
+    edited = []
+    for one in changes(source, target):
+        was = known.get(one.relative)
+        if one.old is not None and was is not None and files.sha256(one.old) != was:
+            files.write_whole(kept / one.relative, one.old)
+            edited.append(one.relative)
+        files.write_whole(one.target, one.new, 0o755 if one.relative.endswith(("forge.py", "install.py")) else 0o644)
+    now = hashes(source)
+    for relative in sorted(set(known) - set(now)):
+        edited += remove_file(target, relative, known[relative], kept)
+    return now, edited
+
+
+def remove_file(target: Path, relative: str, digest: str, kept: Path) -> list[str]:
+    """Remove one file that we wrote, keeping a copy when somebody edited it; returns what was kept."""
+    path = target / relative
+    edited = []
+    if path.is_file() and not path.is_symlink():
+        data = files.read_bytes(path)
+        if files.sha256(data) != digest:
+            files.write_whole(kept / relative, data)
+            edited = [relative]
+        files.remove(path)
+    prune(path.parent, target)
+    return edited
+
+
+def prune(folder: Path, top: Path) -> None:
+    """Remove emptied folders from `folder` up to and with `top`, caches of Python with them."""
+    while folder == top or top in folder.parents:
+        cache = folder / "__pycache__"
+        if cache.is_dir():
+            for compiled in cache.glob("*.pyc"):
+                files.remove(compiled)
+            files.remove_empty_folder(cache)
+        files.remove_empty_folder(folder)
+        if folder.exists() or folder == top:
+            return
+        folder = folder.parent
+
+
+def compile_all(python: str, scripts: Path) -> None:
+    """Compile the package ahead: a user's PYTHONDONTWRITEBYTECODE would make each hook do it anew."""
+    command = [python, "-I", "-S", "-m", "compileall", "-q", str(scripts)]
+    subprocess.run(command, capture_output=True, timeout=300, check=False)
+
+
+def launchers(home: Path, skill: Path, venv_python: Path, base: str) -> dict[Path, str]:
+    """The launcher files with their texts; the first is the one that rules and dialogs name."""
+    shell = home / "bin" / NAME
+    texts = {shell: _shell(home, skill, venv_python, base)}
+    if os.name == "nt":
+        texts[shell.with_suffix(".cmd")] = _batch(home, skill, venv_python)
+    return texts
+
+
+def launcher_path(home: Path) -> str:
+    """How the launcher is called, the same in prompts, rules and the consent dialog."""
+    path = home / "bin" / NAME
+    return path.as_posix() if os.name == "nt" else str(path)
+
+
+def _shell(home: Path, skill: Path, venv_python: Path, base: str) -> str:
+    python, script = shlex.quote(str(venv_python)), shlex.quote(str(skill / "scripts" / "forge.py"))
+    again = f"{shlex.quote(base)} {shlex.quote(str(skill / 'install.py'))}"
+    return (
+        "#!/bin/sh\n# experience-forge, written by install.py: this home, this environment, this skill folder.\n"
+        f"EXPERIENCE_FORGE_HOME={shlex.quote(str(home))}\nexport EXPERIENCE_FORGE_HOME\n"
+        f"if [ ! -x {python} ] || [ ! -f {script} ]; then\n"
+        "  echo 'experience-forge: the installation is damaged' >&2\n"
+        f"  echo {shlex.quote('hint: run ' + again)} >&2\n  exit 1\nfi\n"
+        f'exec {python} -I -X utf8 {script} "$@"\n'
+    )
+
+
+def _batch(home: Path, skill: Path, venv_python: Path) -> str:
+    lines = [
+        "@echo off", "setlocal", "chcp 65001 >nul", f'set "EXPERIENCE_FORGE_HOME={home}"',
+        f'"{venv_python}" -I -X utf8 "{skill / "scripts" / "forge.py"}" %*',
+    ]  # fmt: skip
+    return "\r\n".join(lines) + "\r\n"
+
+
+def _is_ours(target: Path) -> bool:
+    try:
+        head = files.read_text(target / "SKILL.md")[:2000]
+    except (OSError, Refused):
+        # A copy that was cut before SKILL.md came is ours when it holds our package.
+        return (target / "scripts" / "experience_forge").is_dir()
+    return f"name: {NAME}" in head

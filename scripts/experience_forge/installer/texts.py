@@ -1,0 +1,66 @@
+"""Texts of the installer: `rules/messages/install.yaml`, read without a YAML library.
+
+Each line of that file is `name: {"en": "...", "zh": "..."}`, which is YAML and, behind the colon, JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..store import files
+
+
+class Voice:
+    """Says things in the user's language.
+
+    Args:
+        rules: the folder `rules/` of the skill.
+        environ: decides the language by its locale variables.
+    """
+
+    def __init__(self, rules: Path, environ: Mapping[str, str] = os.environ) -> None:
+        self.language = language(environ)
+        self._texts: dict[str, dict[str, str]] = {}
+        for line in files.read_text(rules / "messages" / "install.yaml").splitlines():
+            name, colon, value = line.partition(": ")
+            if colon and value.startswith("{"):
+                self._texts[name] = json.loads(value)
+
+    def text(self, name: str, /, **values: object) -> str:
+        """One text with its fields filled in."""
+        return self._texts[name][self.language].format(**values)
+
+    def line(self, name: str, /, **values: object) -> None:
+        """A line of result."""
+        print(self.text(name, **values), flush=True)
+
+    def talk(self, name: str, /, **values: object) -> None:
+        """A line of talk, on stderr."""
+        print(self.text(name, **values), file=sys.stderr, flush=True)
+
+    def ask(self, name: str, /, **values: object) -> str | None:
+        """One line of a person's answer in lower case; None without a terminal."""
+        if not can_ask():
+            return None
+        sys.stderr.write(self.text(name, **values))
+        sys.stderr.flush()
+        answer = sys.stdin.readline()
+        return answer.strip().lower() if answer else None
+
+
+def can_ask() -> bool:
+    """Whether a person can answer."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def language(environ: Mapping[str, str]) -> str:
+    """`zh` or `en` by the locale; the first variable that is set decides."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        value = environ.get(name)
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"

@@ -1,0 +1,365 @@
+"""Installs and uninstalls: each step can be repeated, and a run that was cut is finished by the next."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..clients import claude_settings
+from ..clients.claude_settings import Edited, Trace
+from ..errors import ForgeError, Invalid, Refused
+from ..fast.home import RECORD
+from ..store import files
+from . import environment, record, skill
+from .target import Target
+from .texts import Voice
+
+LOCK_SECONDS = 900.0
+# Names of what the installer and the tools make in the data home; `--purge` removes these and no other.
+DERIVED = ("derived", "receipts", "logs", "bin", "kept")
+KEPT = ("entries", "proposals", "journal", "ledger", "evidence", "config.yaml")
+LOOSE = ("install.json", "settings.lock", "worker.lock", "lock", "language")
+REFRESH = (
+    "import sys; sys.path.insert(0, sys.argv[1])\n"
+    "from experience_forge import steps\nfrom experience_forge.store import home\n"
+    "print('\\n'.join(str(path) for path in steps.refresh(home.current())))"
+)
+
+
+class Installer:
+    """One run of the installer for one target."""
+
+    def __init__(self, target: Target, voice: Voice) -> None:
+        self.target = target
+        self.voice = voice
+        self.before = record.of(target.home, target.skill)
+        self.failed = False
+
+    def install(self) -> bool:
+        """Do everything; false when a part was left for the user to do (it was said which).
+
+        Raises:
+            Refused: when nothing could be installed, with what helps.
+        """
+        target = self.target
+        files.make_folder(target.home)
+        with _one_at_a_time(target.home, self.voice):
+            self.before = record.of(target.home, target.skill)
+            in_place = skill.check_target(target.source, target.skill)
+            self._environment()
+            manifest = {} if in_place else self._copy()
+            skill.compile_all(target.base, target.skill / "scripts")
+            self._launcher()
+            self._record(manifest, in_place)
+            self._settings()
+            if not target.project:
+                self._one_set_of_hooks()
+            self._projections()
+        return not self.failed
+
+    def _environment(self) -> None:
+        target = self.target
+        if environment.is_current(target.venv, target.base, target.requirements):
+            return
+        self.voice.line("making_environment", path=target.venv)
+        environment.make(target.venv, target.base, target.requirements)
+
+    def _copy(self) -> dict[str, str]:
+        target = self.target
+        kept = _kept_folder(target.home)
+        manifest, edited = skill.copy(target.source, target.skill, _hashes(self.before), kept)
+        self._tell_kept(edited, kept)
+        return manifest
+
+    def _tell_kept(self, edited: list[str], kept: Path) -> None:
+        for name in edited:
+            self.voice.line("kept", name=name, path=kept / name)
+
+    def _launcher(self) -> None:
+        for path, text in self.target.launchers().items():
+            data = text.encode("utf-8")
+            if not path.is_file() or files.read_bytes(path) != data:
+                files.write_whole(path, data, 0o755)
+
+    def _record(self, manifest: Mapping[str, str], in_place: bool) -> None:
+        target = self.target
+        record.put(target.home, {
+            "client_folder": str(target.client_folder), "skill_folder": str(target.skill),
+            "settings": str(target.settings), "project": target.project, "hooks": target.hooks,
+            "python": target.base, "launcher": target.launcher, "version": __version__,
+            "in_place": in_place, "files": dict(manifest), "trace": self.before.get("trace"),
+        })  # fmt: skip
+        # Last: from here on the hooks act.
+        record.write_mark(target.skill, target.mark())
+
+    def _settings(self) -> None:
+        target = self.target
+        wanted = target.wanted()
+        try:
+            claude_settings.change_file(target.settings, self._with_trace, lock=target.settings_lock)
+        except ForgeError as error:
+            self.failed = True
+            self.voice.talk("settings_left_alone", path=target.settings, reason=error.what)
+            print(wanted.snippet(), flush=True)
+
+    def _with_trace(self, text: str | None) -> Edited | None:
+        """The edit; its trace is on disk before the settings are, so that a cut run can be undone."""
+        edited = edit(text, self.target.wanted(), Trace.from_json(self.before.get("trace")))
+        if edited is not None:
+            install = {**record.of(self.target.home, self.target.skill), "trace": edited.trace.as_json()}
+            record.put(self.target.home, install)
+        return edited
+
+    def _one_set_of_hooks(self) -> None:
+        """Take our hooks out of projects when the user's own settings have them: else each runs twice."""
+        if not self.target.hooks:
+            return
+        for one in record.installs(self.target.home):
+            if one.get("project") and one.get("hooks"):
+                drop_hooks(self.target, one)
+                self.voice.line("hooks_moved", path=one["settings"])
+
+    def _projections(self) -> None:
+        """Let the new code write the reminder, the rule files and the derived index."""
+        done = run_inside(self.target, ["-c", REFRESH, str(self.target.skill / "scripts")])
+        if done.returncode:
+            self.failed = True
+            last = (done.stderr.strip().splitlines() or ["?"])[-1]
+            self.voice.talk("projection_failed", reason=last)
+
+
+def edit(text: str | None, wanted: claude_settings.Wanted, before: Trace | None) -> Edited | None:
+    """The settings with what is wanted; None when there is neither a file nor anything to add."""
+    if text is None:
+        if not wanted.hooks and not wanted.rules:
+            return None
+        return claude_settings.add("{}\n", wanted, before or Trace(existed=False))
+    return claude_settings.add(text, wanted, before)
+
+
+def drop_hooks(target: Target, one: Mapping[str, Any]) -> None:
+    """Take the hooks of another install out of its settings, keeping its rules."""
+    trace = Trace.from_json(one.get("trace"))
+    rules = claude_settings.Wanted(rules=trace.rules if trace else ())
+    path = Path(str(one["settings"]))
+
+    def change(text: str | None) -> Edited | None:
+        edited = edit(text, rules, trace)
+        if edited is not None:
+            record.put(target.home, {**one, "hooks": False, "trace": edited.trace.as_json()})
+        return edited
+
+    claude_settings.change_file(path, change, lock=target.settings_lock)
+    folder = Path(str(one["skill_folder"]))
+    record.write_mark(folder, {**record.mark(folder), "hooks": False})
+
+
+def run_inside(target: Target, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run the private environment's Python on this home."""
+    variables = {**os.environ, "EXPERIENCE_FORGE_HOME": str(target.home)}
+    return subprocess.run(
+        [str(environment.python_of(target.venv)), "-I", "-X", "utf8", *arguments],
+        capture_output=True, text=True, encoding="utf-8", errors="replace", env=variables,
+        stdin=subprocess.DEVNULL, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def preview(target: Target, voice: Voice) -> str:
+    """What an install would change, as diffs; whole new files of the skill by name and size."""
+    before = record.of(target.home, target.skill)
+    lines: list[str] = []
+    if not environment.is_current(target.venv, target.base, target.requirements):
+        lines.append(voice.text("would_make", path=target.venv))
+    if not skill.check_target(target.source, target.skill):
+        for one in skill.changes(target.source, target.skill):
+            if one.old is None:
+                lines.append(voice.text("would_add", path=one.target, size=len(one.new)))
+            else:
+                lines.append(diff(one.target, _decoded(one.old), _decoded(one.new)))
+    for path, text in target.launchers().items():
+        lines.append(diff(path, _decoded(files.read_bytes(path)) if path.is_file() else "", text))
+    old_mark = record.mark(target.skill)
+    lines.append(diff(target.skill / RECORD, record.dumped(old_mark) if old_mark else "", record.dumped(target.mark())))
+    lines.append(_settings_diff(target, before, voice))
+    lines.append(voice.text("would_project", path=target.client_folder / "rules" / skill.NAME))
+    return "\n".join(line for line in lines if line)
+
+
+def _settings_diff(target: Target, before: Mapping[str, Any], voice: Voice) -> str:
+    trace = Trace.from_json(before.get("trace"))
+    try:
+        old, edited = claude_settings.change_file(
+            target.settings, lambda text: edit(text, target.wanted(), trace), lock=target.settings_lock, dry_run=True
+        )
+    except ForgeError as error:
+        left = voice.text("settings_left_alone", path=target.settings, reason=error.what)
+        return left + "\n" + target.wanted().snippet()
+    return diff(target.settings, old or "", edited.text if edited else old or "")
+
+
+def diff(path: Path, old: str, new: str) -> str:
+    """A unified diff of one file; empty when nothing changes."""
+    pieces = difflib.unified_diff(
+        old.splitlines(), new.splitlines(), str(path) if old else "/dev/null", str(path), lineterm=""
+    )
+    return "\n".join(pieces)
+
+
+def uninstall(target: Target, voice: Voice, only: Path | None, purge: bool) -> bool:
+    """Take away everything of ours; false when something was left for the user to do.
+
+    Args:
+        only: remove the install in this skill folder alone; None removes all of this home.
+        purge: also the entries and everything else in the data home.
+    """
+    home = target.home
+    if not home.exists() and not record.installs(home):
+        return _uninstall_unrecorded(target, voice)
+    with _one_at_a_time(home, voice):
+        found = record.installs(home) or [_guess(target)]
+        chosen = [one for one in found if only is None or one["skill_folder"] == str(only)]
+        if only is not None and not chosen:
+            raise Refused(f"nothing is installed in {only}", "see `experience-forge doctor`")
+        whole = [_remove_install(target, voice, one) for one in chosen]
+        last = len(chosen) == len(found)
+        if last:
+            _remove_machinery(home)
+    if last:
+        _remove_loose(home)
+        if purge:
+            _purge(home)
+    return all(whole)
+
+
+def _guess(target: Target) -> dict[str, Any]:
+    return {
+        "client_folder": str(target.client_folder), "skill_folder": str(target.skill), "settings": str(target.settings),
+        "project": target.project, "in_place": _in_place(target), "files": {}, "trace": None,
+    }  # fmt: skip
+
+
+def _in_place(target: Target) -> bool:
+    return target.skill.exists() and os.path.realpath(target.skill) == os.path.realpath(target.source)
+
+
+def _uninstall_unrecorded(target: Target, voice: Voice) -> bool:
+    """The data home is gone: what is left in the client's folders goes by its content."""
+    return _remove_install(target, voice, _guess(target), locked=False)
+
+
+def _remove_install(target: Target, voice: Voice, one: Mapping[str, Any], locked: bool = True) -> bool:
+    settings, folder = Path(str(one["settings"])), Path(str(one["skill_folder"]))
+    whole = True
+    try:
+        # Settings first: no hook may be left that points at files which are gone.
+        _remove_from_settings(target, voice, settings, Trace.from_json(one.get("trace")), locked)
+    except ForgeError as error:
+        whole = False
+        voice.talk("settings_still_hold", path=settings, reason=error.what)
+    whole = _remove_projections(target, voice, one) and whole
+    _remove_skill(target, voice, one, folder)
+    if target.home.exists():
+        record.drop(target.home, folder)
+    voice.line("removed", path=folder)
+    return whole
+
+
+def _remove_from_settings(target: Target, voice: Voice, path: Path, trace: Trace | None, locked: bool) -> None:
+    def change(text: str | None) -> Edited | None:
+        return None if text is None else claude_settings.remove(text, trace)
+
+    lock = target.settings_lock if locked else Path(os.devnull)
+    if not locked:
+        before, edited = claude_settings.change_file(path, change, lock=lock, dry_run=True)
+        if edited is not None and edited.text != before:
+            files.write_whole(path, edited.text.encode("utf-8"))
+        return
+    _, edited = claude_settings.change_file(path, change, lock=lock)
+    if edited is not None and edited.changed_by_hand:
+        kept = _kept_folder(target.home) / path.name
+        text = json.dumps(list(edited.changed_by_hand), ensure_ascii=False, indent=2) + "\n"
+        files.write_text(kept, text)
+        voice.line("kept", name=path, path=kept)
+
+
+def _remove_projections(target: Target, voice: Voice, one: Mapping[str, Any]) -> bool:
+    """Placeholder until the projection module lands."""
+    return True
+
+
+def _remove_skill(target: Target, voice: Voice, one: Mapping[str, Any], folder: Path) -> None:
+    files.remove(folder / RECORD)
+    if one.get("in_place"):
+        voice.line("clone_stays", path=folder)
+        return
+    known = _hashes(one)
+    if not known and folder.is_dir():
+        # Without a record: what has the very bytes of this copy is ours.
+        known = skill.hashes(target.source)
+    kept = _kept_folder(target.home)
+    for relative in sorted(known):
+        for name in skill.remove_file(folder, relative, known[relative], kept):
+            voice.line("kept", name=folder / name, path=kept / name)
+    if folder.is_dir():
+        for inner in sorted((p for p in folder.rglob("*") if p.is_dir()), reverse=True):
+            skill.prune(inner, folder)
+        skill.prune(folder, folder)
+    if folder.exists():
+        voice.line("folder_stays", path=folder)
+    files.remove_empty_folder(folder.parent)
+
+
+def _remove_machinery(home: Path) -> None:
+    shutil.rmtree(home / "venv", ignore_errors=True)
+    for name in ("bin", "derived", "receipts", "logs"):
+        shutil.rmtree(home / name, ignore_errors=True)
+
+
+def _remove_loose(home: Path) -> None:
+    for name in (*LOOSE, "install.lock"):
+        files.remove(home / name)
+    files.remove_empty_folder(home)
+
+
+def _purge(home: Path) -> None:
+    for name in (*DERIVED, *KEPT):
+        path = home / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            files.remove(path)
+    files.remove_empty_folder(home)
+
+
+def _one_at_a_time(home: Path, voice: Voice) -> Any:
+    path = home / "install.lock"
+    try:
+        with files.locked(path, wait=0.2):
+            pass
+    except Refused:
+        voice.talk("another_runs")
+    return files.locked(path, wait=LOCK_SECONDS)
+
+
+def _kept_folder(home: Path) -> Path:
+    return home / "kept" / time.strftime("%Y%m%d-%H%M%S")
+
+
+def _hashes(install: Mapping[str, Any]) -> dict[str, str]:
+    known = install.get("files")
+    return {str(name): str(value) for name, value in known.items()} if isinstance(known, dict) else {}
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+__all__ = ["Installer", "Invalid", "diff", "preview", "uninstall"]
