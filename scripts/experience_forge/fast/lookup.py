@@ -1,0 +1,144 @@
+"""The recall index as hooks read it: prefilter first, the database only on a possible hit."""
+
+from . import minijson, system
+
+VERSION = 1
+"""Of prefilter and database together; another one is not read."""
+
+PREFILTER = "recall.txt"
+SETTINGS = "recall.json"
+_HEAD = 1024
+_BUCKETED = ("e", "w")
+
+
+def path_of(home, name):
+    """A file of the index below the data home."""
+    return system.join(home, "derived", name)
+
+
+def head_line(values):
+    """The first line of the prefilter, padded so that one read gets it."""
+    return (minijson.dumps(values).encode("utf-8")).ljust(_HEAD - 1) + b"\n"
+
+
+def prefilter(values, keys):
+    """Bytes of the prefilter: a head line, then the keys by kind (`c` commands, `p` paths, `e` errors, `w` words).
+
+    Few kinds of commands and paths: a list to search. Many words: buckets with an index before them.
+    """
+    kinds = {kind: [] for kind in "cpew"}
+    for kind, key in keys:
+        kinds[kind].append(key.encode("utf-8"))
+    body, sections = b"", {}
+    for kind, found in kinds.items():
+        found.sort()
+        if kind in _BUCKETED:
+            part, buckets = _bucketed(found)
+        else:
+            part, buckets = b"\n" + b"\n".join(found) + b"\n", 0
+        sections[kind] = [len(body), len(part), buckets]
+        body += part
+    return head_line({**values, "sections": sections}) + body
+
+
+def _bucketed(found):
+    count = max(1, len(found) // 4) | 1
+    buckets = [[] for _ in range(count)]
+    for key in found:
+        buckets[bucket_of(key, count)].append(key)
+    offset = 8 * (count + 1)
+    index, texts = [], []
+    for bucket in buckets:
+        text = b"\n" + b"\n".join(bucket) + b"\n" if bucket else b""
+        index.append(b"%08x" % offset)
+        texts.append(text)
+        offset += len(text)
+    return b"".join(index) + b"%08x" % offset + b"".join(texts), count
+
+
+def bucket_of(key, count):
+    """The bucket of a key; the modulus is odd, so that all bytes count."""
+    return int.from_bytes(key[-12:], "little") % count
+
+
+class Prefilter:
+    """The open prefilter; sections are read when first asked for."""
+
+    def __init__(self, path):
+        self.descriptor = system.calls.open(path, system.calls.O_RDONLY | getattr(system.calls, "O_BINARY", 0))
+        self.sections = {}
+        self.head = minijson.loads(system.calls.read(self.descriptor, _HEAD).decode("utf-8"))
+        if self.head.get("version") != VERSION:
+            raise ValueError("recall index of version %s, not %d" % (self.head.get("version"), VERSION))
+
+    def section(self, kind):
+        """Bytes of one kind's keys."""
+        data = self.sections.get(kind)
+        if data is None:
+            offset, length, _ = self.head["sections"][kind]
+            system.calls.lseek(self.descriptor, _HEAD + offset, 0)
+            data = b""
+            while len(data) < length:
+                part = system.calls.read(self.descriptor, length - len(data))
+                if not part:
+                    raise ValueError("recall index is cut short")
+                data += part
+            self.sections[kind] = data
+        return data
+
+    def present(self, kind, keys):
+        """Those of the keys that are there, in the order given."""
+        data = self.section(kind)
+        count = self.head["sections"][kind][2]
+        found = []
+        for key in keys:
+            name = key.encode("utf-8", "replace")
+            if count:
+                at = 8 * bucket_of(name, count)
+                start, end = int(data[at:at + 8], 16), int(data[at + 8:at + 16], 16)
+                if start < end and b"\n" + name + b"\n" in data[start:end]:
+                    found.append(key)
+            elif b"\n" + name + b"\n" in data:
+                found.append(key)
+        return found
+
+    def close(self):
+        """Give the file back."""
+        system.calls.close(self.descriptor)
+
+
+def header(home):
+    """The head line of a home's prefilter as a dict; None when there is none of this version."""
+    try:
+        opened = Prefilter(path_of(home, PREFILTER))
+    except (OSError, ValueError, KeyError):
+        return None
+    opened.close()
+    return opened.head
+
+
+def settings(home):
+    """Switches, frames and complaint words that the last build wrote; empty when there are none."""
+    data = system.read(path_of(home, SETTINGS))
+    try:
+        value = minijson.loads(data.decode("utf-8")) if data else {}
+    except (ValueError, UnicodeDecodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def connect(home, head):
+    """The database of a prefilter, read only and without locks: its bytes never change.
+
+    Raises:
+        Exception: of `_sqlite3`, when it can't be read.
+    """
+    import _sqlite3
+
+    path = path_of(home, head["db"])
+    if system.kind(path) != "file":
+        raise OSError("%s is missing" % path)
+    if system.WINDOWS:
+        path = "/" + path.replace("\\", "/")
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return _sqlite3.connect("file:" + quoted + "?mode=ro&immutable=1", uri=True)

@@ -1,0 +1,62 @@
+"""JSON without the `json` package, which costs a bare start again by its imports."""
+
+try:
+    from _json import encode_basestring as _quote
+    from _json import make_scanner as _make_scanner
+except ImportError:  # another Python than CPython
+    _make_scanner = None
+
+    def _quote(text):
+        import json
+
+        return json.dumps(text, ensure_ascii=False)
+
+
+class _Rules:
+    strict = False
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    memo: dict = {}
+
+    @staticmethod
+    def parse_constant(name):
+        return {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}[name]
+
+
+def loads(text):
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: when it is no JSON.
+    """
+    if _make_scanner is None:
+        import json
+
+        return json.loads(text)
+    text = text.strip(" \t\r\n\ufeff")
+    try:
+        value, end = _make_scanner(_Rules)(text, 0)
+    except StopIteration:
+        raise ValueError("not JSON") from None
+    if end != len(text):
+        raise ValueError("text after the JSON value")
+    return value
+
+
+def dumps(value):
+    """JSON text of dicts, lists, strings, numbers, booleans and None; non-ASCII text stays as it is."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(_quote(str(key)) + ":" + dumps(item) for key, item in value.items()) + "}"
+    return "[" + ",".join(dumps(item) for item in value) + "]"

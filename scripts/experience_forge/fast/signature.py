@@ -1,0 +1,193 @@
+"""Error signatures: what of an error line stays the same when path, line, version and time differ.
+
+A signature is a segment (a sentence of an error text) as words with weights. It matches an output
+when the words seen in three neighbouring lines carry enough of its weight. The weights come from
+shipped lists of generic errors: `no module named` is in many of them and says little, `distutils`
+in none and says much; a quoted name counts double, since it is what tells siblings apart.
+"""
+
+import math
+
+from .tokens import STOP, bigrams, clipped, is_path, noise, runs, stem, translate, without_ansi
+
+VERSION = 1
+UNKNOWN = 6.0
+BIGRAM_UNKNOWN = 3.0
+QUOTED = 2.0
+FILE = 0.25
+"""A file name in an error line is mostly somebody else's: it says a quarter of what its words would."""
+MARGIN = 0.03
+"""A segment has to be seen by this much more than the failure of every day that is nearest to it."""
+LINES = 400
+FULL = 9.0
+"""Below this weight a segment has to be there whole; from LONG on most of it is enough."""
+LONG = 14.0
+SHARE_LONG = 0.62
+SHARE_MIDDLE = 0.8
+
+_ENDINGS = frozenset(
+    "yml yaml json toml py pyc js ts tsx jsx mjs cjs vue sh bat ps1 exe dll so txt md xml html css go rs java kt c h "
+    "cpp rb php lock cfg ini conf env log csv xlsx sql gz zip tar whl jar".split()
+)
+_PAIRS = {"'": "'", '"': '"', "`": "`'", "“": "”", "‘": "’", "「": "」"}
+
+
+def words(line):
+    """The signature words of one line, in order: paths, numbers, hashes, versions dropped; codes stay."""
+    out = []
+    for chunk in line.split():
+        if chunk.isascii():
+            if not is_path(chunk) and "://" not in chunk:
+                _ascii(chunk, out)
+            continue
+        for piece in _sides(chunk):
+            if not is_path(piece) and "://" not in piece:
+                _ascii(piece, out) if piece.isascii() else _mixed(piece, out)
+    return out
+
+
+def _sides(chunk):
+    # Chinese stands next to a path without a blank: part them first.
+    parts, start = [], 0
+    for index in range(1, len(chunk) + 1):
+        if index == len(chunk) or chunk[index].isascii() != chunk[start].isascii():
+            parts.append(chunk[start:index])
+            start = index
+    return parts
+
+
+def _ascii(chunk, out):
+    for word in translate(chunk).split():
+        _word(word, out)
+
+
+def _mixed(piece, out):
+    for run, cjk in runs(translate(piece)):
+        if cjk:
+            out.extend(bigrams(run))
+        else:
+            _word(run, out)
+
+
+def _word(word, out):
+    word = word.strip("_")
+    if "_" in word:
+        # GLIBC_2 and PGBOUNCER_17 are one name with a changing number.
+        word = word.rstrip("0123456789_")
+    if noise(word):
+        return
+    low = word.lower().replace("_", "")
+    if low not in STOP:
+        out.append(stem(low) if low == word else low)
+
+
+def quoted(line):
+    """The words of quoted names in a line: no blanks, no paths, no file names."""
+    found = []
+    index = 0
+    while index < len(line):
+        closing = _PAIRS.get(line[index])
+        if closing is None or (line[index] == "'" and index and line[index - 1].isalnum()):
+            index += 1
+            continue
+        end = min((at for at in (line.find(mark, index + 1) for mark in closing) if at > 0), default=-1)
+        if end < 0:
+            index += 1
+            continue
+        name = line[index + 1:end]
+        if 0 < len(name) <= 80 and " " not in name and not is_path(name):
+            ending = name.rpartition(".")[2].lower()
+            if "." not in name or ending not in _ENDINGS:
+                found.extend(words(name))
+        index = end + 1
+    return found
+
+
+def file_words(line):
+    """The words of file names in a line."""
+    found = []
+    for chunk in line.split():
+        chunk = chunk.strip("\"'`“”‘’()[]<>,:;。，：；")
+        if "." in chunk and chunk.rpartition(".")[2].lower() in _ENDINGS and not is_path(chunk):
+            found.extend(words(chunk))
+    return found
+
+
+def segments(text):
+    """The sentences of an error text: cut at line ends, `...`, and the end of a sentence."""
+    text = without_ansi(text)
+    for mark in ("...", "…", "。", "；", "！", ". ", "; ", "! "):
+        text = text.replace(mark, "\n")
+    return [part.strip() for part in text.split("\n") if part.strip()]
+
+
+def weight(word, weights):
+    """What a word says: by the shipped background, else what an unknown one says."""
+    known = weights.get(word)
+    if known is not None:
+        return known
+    return UNKNOWN if word.isascii() else BIGRAM_UNKNOWN
+
+
+def background(lines):
+    """Weights of the words of a list of generic errors: ln((n + 1) / (df + 1/2)), at most UNKNOWN."""
+    counts = {}
+    for line in lines:
+        for word in set(words(line)):
+            counts[word] = counts.get(word, 0) + 1
+    total = len(lines) + 1
+    ceiling = {word: (UNKNOWN if word.isascii() else BIGRAM_UNKNOWN) for word in counts}
+    return {word: round(min(ceiling[word], math.log(total / (count + 0.5))), 2) for word, count in counts.items()}
+
+
+def compiled(segment, weights):
+    """A segment as (words with weights, share of the weight that has to be seen); None when it is empty."""
+    names, files = set(quoted(segment)), set(file_words(segment))
+    pairs = {}
+    for word in words(segment):
+        factor = FILE if word in files else QUOTED if word in names else 1.0
+        pairs[word] = round(weight(word, weights) * factor, 2)
+    if not pairs:
+        return None
+    total = sum(pairs.values())
+    share = 1.0 if total < FULL else SHARE_MIDDLE if total < LONG else SHARE_LONG
+    return pairs, share
+
+
+def anchors(pairs, share):
+    """The rarest words, of which every match has at least one (prefix filter)."""
+    total = sum(pairs.values())
+    rest, chosen = total, []
+    for word, value in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0])):
+        # The rounding of weights must not lose a match that is exactly at the share.
+        if rest < share * total - 1e-6:
+            break
+        chosen.append(word)
+        rest -= value
+    return chosen
+
+
+def lines_of(text, limit=16000):
+    """The words of each line that has any: at most 400 lines and `limit` characters, the end kept."""
+    found = []
+    for line in without_ansi(clipped(text, limit)).split("\n")[-LINES:]:
+        out = words(line[:2000])
+        if out:
+            found.append(frozenset(out))
+    return found
+
+
+def share_seen(pairs, lines):
+    """The share (0 to 1) of a segment's weight in its best line and the two lines beside it."""
+    best, at = 0.0, -1
+    for index, line in enumerate(lines):
+        seen = sum(value for word, value in pairs.items() if word in line)
+        if seen > best:
+            best, at = seen, index
+    if at < 0:
+        return 0.0
+    near = lines[at].union(*lines[max(0, at - 1):at + 2])
+    total = sum(pairs.values())
+    # Words of the neighbours complete a wrapped message; they do not make one out of two.
+    wide = sum(value for word, value in pairs.items() if word in near)
+    return max(best, best + 0.8 * (wide - best)) / total

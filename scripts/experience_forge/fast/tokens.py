@@ -1,0 +1,186 @@
+"""Words of a text for search: Chinese bigrams, split identifiers, light stems. No `re`.
+
+The one tokeniser: hooks, index, command line and evaluation use these functions.
+"""
+
+VERSION = 1
+"""Raised when the words of a text change: an index of another version is not used."""
+
+LIMIT = 4000
+_HEAD = 1000
+
+STOP = frozenset(
+    "a an and are as at be been but by can could did do does for from had has have he her his how i if in into is it "
+    "its just me my no of on or our she should so some than that the their them then there these they this to too "
+    "us was we were what when where which who will with would you your".split()
+)
+_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~\t\r\n\v\f\x00，。；：！？、（）【】《》〈〉“”‘’「」『』…—·～￥｜│─╰╭└├"
+_SPACES = {ord(mark): " " for mark in _PUNCTUATION}
+_HEX = frozenset("0123456789abcdef")
+_VOWELS = frozenset("aeiouy")
+
+
+def clipped(text, limit=LIMIT):
+    """The first 1,000 and the last characters of a long text: a trace ends with its error."""
+    return text if len(text) <= limit else text[:_HEAD] + "\n" + text[_HEAD - limit:]
+
+
+def without_ansi(text):
+    """The text without terminal escapes."""
+    if "\x1b" not in text:
+        return text
+    first, *rest = text.split("\x1b")
+    kept = [first]
+    for part in rest:
+        if part[:1] == "[":
+            end = 1
+            while end < len(part) and part[end] in "0123456789;?=":
+                end += 1
+            kept.append(part[end + 1:])
+        elif part[:1] == "]":
+            bell = part.find("\x07")
+            kept.append(part[bell + 1:] if bell >= 0 else "")
+        else:
+            kept.append(part[1:])
+    return "".join(kept)
+
+
+def is_cjk(mark):
+    """Whether a character belongs to a script that is written without blanks."""
+    return "\u2e80" <= mark <= "\u9fff" or "\uac00" <= mark <= "\ud7af" or "\uf900" <= mark <= "\ufaff" or mark > "\U0001ffff"
+
+
+def runs(chunk):
+    """Pieces of a chunk of mixed script: (text, whether it is Chinese), other marks dropped."""
+    found, start, cjk = [], 0, None
+    for index, mark in enumerate(chunk):
+        now = None if not (mark.isalnum() or mark == "_") else is_cjk(mark)
+        if now is not cjk:
+            if cjk is not None:
+                found.append((chunk[start:index], cjk))
+            start, cjk = index, now
+    if cjk is not None:
+        found.append((chunk[start:], cjk))
+    return found
+
+
+def bigrams(run):
+    """Overlapping pairs of a Chinese run; a single character stays itself."""
+    return [run] if len(run) == 1 else [run[index:index + 2] for index in range(len(run) - 1)]
+
+
+def stem(word):
+    """A word without the endings that English puts on: plural, -ed, -ing, final -e."""
+    if len(word) < 4 or not word.isalpha():
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith("sses"):
+        word = word[:-2]
+    elif word.endswith("s") and word[-2] not in "sui":
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        base = word[: -len(ending)]
+        if word.endswith(ending) and len(base) > 2 and not _VOWELS.isdisjoint(base):
+            word = base[:-1] if base[-1] == base[-2] and base[-1] not in "lsz" else base
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+def noise(word):
+    """Whether a Latin word says nothing by itself: numbers, hashes, addresses, very long strings."""
+    if len(word) > 48 or len(word) < 2:
+        return True
+    if word.isdigit():
+        # HTTP states are codes; any other number is a line, a size or a time.
+        return not (len(word) == 3 and word[0] in "45")
+    low = word.lower()
+    if low.startswith("0x"):
+        # Windows result codes have eight digits and begin with 8 or C; the rest are addresses.
+        return not (len(low) == 10 and low[2] in "8c")
+    return len(low) >= 7 and _HEX.issuperset(low) and not low.isalpha()
+
+
+def parts_of(word):
+    """The parts of an identifier: at `_`, at a change of case, between letters and digits."""
+    parts, start = [], 0
+    for index in range(1, len(word) + 1):
+        if index == len(word) or _boundary(word, index):
+            part = word[start:index].strip("_")
+            if part:
+                parts.append(part)
+            start = index
+    return parts
+
+
+def _boundary(word, index):
+    before, mark = word[index - 1], word[index]
+    if mark == "_" or before == "_":
+        return True
+    if before.isdigit() != mark.isdigit():
+        return True
+    if before.islower() and mark.isupper():
+        return True
+    after = word[index + 1:index + 2]
+    return before.isupper() and mark.isupper() and bool(after) and after.islower() and after.isalpha()
+
+
+def _latin(word, out):
+    word = word.strip("_")
+    if noise(word):
+        return
+    low = word.lower()
+    if low == word and word.isalpha():
+        if word not in STOP:
+            out.append(stem(word))
+        return
+    parts = parts_of(word)
+    if len(parts) > 1:
+        out.append(low.replace("_", ""))
+        out.extend(stem(part.lower()) for part in parts if len(part) > 2 and part.isalpha() and part.lower() not in STOP)
+    elif low not in STOP:
+        out.append(stem(low))
+
+
+def is_path(chunk):
+    """Whether a chunk names a place on a disk: several separators, or a leading one."""
+    slashes = chunk.count("/") + chunk.count("\\")
+    if not slashes or "://" in chunk:
+        return False
+    head = chunk.lstrip("\"'`(<[")
+    return slashes > 1 or head[:1] in "/~\\" or head[:2] in ("./", ".\\") or head[1:3] in (":\\", ":/")
+
+
+def terms(text, limit=LIMIT):
+    """The search words of a text, in order, repeats kept; at most `limit` characters are read.
+
+    Of a path the last name stays. `Python 3.12` also gives `python3`, `ESLint 9` `eslint9`.
+    """
+    out = []
+    for chunk in without_ansi(clipped(text, limit)).split():
+        if is_path(chunk):
+            chunk = chunk.rstrip("/\\\"'`.,:;)]>").replace("\\", "/").rpartition("/")[2]
+        for word in chunk.translate(_SPACES).split():
+            if word.isascii():
+                _number_after(word, out) if word.isdigit() else _latin(word, out)
+                continue
+            for piece, cjk in runs(word):
+                if cjk:
+                    out.extend(bigrams(piece))
+                elif piece.isdigit():
+                    _number_after(piece, out)
+                else:
+                    _latin(piece, out)
+    return out
+
+
+def _number_after(digits, out):
+    if len(digits) <= 2 and out and out[-1].isascii() and out[-1].isalpha():
+        out.append(out[-1] + digits)
+    elif not noise(digits):
+        out.append(digits)
+
+
+def translate(text):
+    """The text with every punctuation mark as a blank; `_` stays."""
+    return text.translate(_SPACES)

@@ -1,0 +1,285 @@
+"""The recall index: one SQLite file of a generation, and the plain-text prefilter that names it.
+
+A new generation is written aside; replacing the prefilter switches readers over to both files at
+once. So a reader needs no lock and opens the database as immutable, and a torn build is never seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..fast import lookup, signature
+from ..model import Entry, Status
+from . import entries, files, recall_rows, ruleset
+from .home import Home
+
+SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE entries (
+  n INTEGER PRIMARY KEY, id TEXT UNIQUE, sha256 TEXT, path TEXT, track TEXT, project TEXT, status TEXT,
+  guard TEXT, language TEXT, kind TEXT, pinned INTEGER, updated TEXT, title TEXT, rule TEXT,
+  reason TEXT, action TEXT, fields TEXT);
+CREATE INDEX entry_project ON entries (project, status);
+CREATE TABLE conditions (c INTEGER PRIMARY KEY, n INTEGER, command TEXT, path TEXT, words TEXT, error INTEGER);
+CREATE INDEX condition_entry ON conditions (n);
+CREATE TABLE segments (s INTEGER PRIMARY KEY, n INTEGER, c INTEGER, share REAL, generic INTEGER, words TEXT);
+CREATE INDEX segment_entry ON segments (n);
+CREATE TABLE keys (kind TEXT, key TEXT, ref INTEGER, n INTEGER, PRIMARY KEY (kind, key, ref)) WITHOUT ROWID;
+CREATE INDEX key_entry ON keys (n);
+CREATE TABLE weights (word TEXT PRIMARY KEY, weight REAL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE search USING fts5(title, alias, symptom, rule, body, tokenize='unicode61 remove_diacritics 0');
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, 'row');
+"""
+
+
+def build(home: Home, library: Any) -> dict[str, Any]:
+    """Build the index anew from the confirmed entries of a library.
+
+    Returns what was indexed: `entries`, `generation`, and `generic` (ids whose error condition also
+    fits failures of every day, so that it needs a command or a path beside it).
+
+    Raises:
+        Refused: when it can't be written; the index before stays in use.
+    """
+    stored = confirmed(library.entries)
+    with _generation(home, None) as (connection, name):
+        connection.executescript(SCHEMA)
+        _write_weights(connection)
+        weights = _weights(connection)
+        _insert(connection, stored, weights)
+        connection.execute("INSERT INTO search(search) VALUES ('optimize')")
+        _calibrate(connection)
+        return _finish(home, connection, name)
+
+
+def update(home: Home, applied: Any) -> dict[str, Any]:
+    """Bring the entries of one applied change up to date (`store.library.Applied`); else as `build`.
+
+    The thresholds stay those of the last build. Without a usable index everything is built anew.
+
+    Raises:
+        Refused: when it can't be written; the index before stays in use.
+    """
+    keys = [
+        (str(item["path"]), item.get("after")) for item in applied.record.get("files", ())
+        if not str(item["path"]).startswith("@")
+    ]
+    changed = [entries.read_key(home, key) for key, after in keys if after is not None]
+    # A move takes the id away at one path and puts it in at another: dropped first, put in after.
+    return replace_entries(home, changed, [key.rpartition("/")[2].removesuffix(".md") for key, _ in keys])
+
+
+def replace_entries(home: Home, changed: Sequence[Any], dropped: Sequence[str]) -> dict[str, Any]:
+    """Drop the rows of ids, then put in those of stored entries that are confirmed; as `update`."""
+    present = lookup.header(str(home.root))
+    if present is None or not (home.derived / str(present["db"])).is_file():
+        return build(home, entries.load_all(home))
+    with _generation(home, home.derived / str(present["db"])) as (connection, name):
+        for entry_id in {*dropped, *(one.entry.id for one in changed)}:
+            _drop(connection, entry_id)
+        _insert(connection, confirmed(changed), _weights(connection))
+        return _finish(home, connection, name)
+
+
+def rewrite_settings(home: Home) -> None:
+    """Write what hooks read of the configuration: switches, counts, frames, complaint words."""
+    files.write_text(home.derived / lookup.SETTINGS, json.dumps(_settings(), ensure_ascii=False))
+
+
+def confirmed(stored: Iterable[Any]) -> list[Any]:
+    """Those whose bytes are the ones that a person confirmed; the outdated among them stay findable."""
+    return [one for one in stored if one.state == "confirmed" and one.entry.status is not Status.SUPERSEDED]
+
+
+def connect(home: Home) -> sqlite3.Connection:
+    """The present index, read only.
+
+    Raises:
+        LookupError: when there is none, or it is of another version.
+    """
+    present = lookup.header(str(home.root))
+    if present is None:
+        raise LookupError("no recall index of this version")
+    path = home.derived / present["db"]
+    if not path.is_file():
+        raise LookupError(f"{path} is missing")
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+@contextlib.contextmanager
+def _generation(home: Home, base: Path | None) -> Iterator[tuple[sqlite3.Connection, str]]:
+    """A database file aside: a copy of `base`, or empty; removed when the work on it fails."""
+    files.make_folder(home.derived)
+    number = max((_number(path) for path in home.derived.glob("recall-*.sqlite")), default=0) + 1
+    path = home.derived / f"recall-{number}.sqlite"
+    connection = sqlite3.connect(path)
+    try:
+        # The file is nobody's until the prefilter names it: no journal, one flush at the end.
+        connection.execute("PRAGMA journal_mode=OFF")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        if base is not None:
+            source = sqlite3.connect(f"{base.as_uri()}?mode=ro&immutable=1", uri=True)
+            try:
+                source.backup(connection)
+            finally:
+                source.close()
+        yield connection, path.name
+    except BaseException:
+        connection.close()
+        files.remove(path)
+        raise
+    finally:
+        connection.close()
+
+
+def _finish(home: Home, connection: sqlite3.Connection, name: str) -> dict[str, Any]:
+    connection.commit()
+    count = int(connection.execute("SELECT count(*) FROM entries").fetchone()[0])
+    header = {"version": lookup.VERSION, "db": name, "entries": count}
+    keys = connection.execute("SELECT DISTINCT kind, key FROM keys")
+    data = lookup.prefilter(header, keys)
+    generic = [row[0] for row in connection.execute(
+        "SELECT DISTINCT e.id FROM segments s JOIN entries e USING (n) WHERE s.generic"
+    )]
+    connection.close()
+    rewrite_settings(home)
+    files.write_whole(home.derived / lookup.PREFILTER, data)
+    for path in home.derived.glob("recall-*.sqlite"):
+        if path.name != name and _number(path) < _number(home.derived / name):
+            # A reader on Windows may hold it open: the next build takes it away.
+            with contextlib.suppress(Exception):
+                files.remove(path)
+    return {"entries": count, "generation": name, "generic": generic}
+
+
+def _number(path: Path) -> int:
+    digits = path.stem.rpartition("-")[2]
+    return int(digits) if digits.isdigit() else 0
+
+
+def _settings() -> dict[str, Any]:
+    from . import config
+
+    recall = config.load()["recall"]
+    return {
+        "on": bool(recall.get("on", True)),
+        "start_count": int(recall.get("start_count", 5)),
+        "start_characters": min(2000, int(recall.get("start_characters", 2000))),
+        "prompt_factor": float(recall.get("prompt_factor", 1.0)),
+        "complaints": _complaints(),
+        "off_projects": [str(one) for one in recall.get("off_projects", [])],
+        "frames": {
+            language: {
+                name.partition(".frame_")[2]: text
+                for name, text in ruleset.messages(language).items()
+                if name.startswith("recall.frame_")
+            }
+            for language in ("en", "zh")
+        },
+    }
+
+
+def _complaints() -> dict[str, str]:
+    return {key: str(words) for key, words in ruleset.load("calibration")["complaints"].items()}
+
+
+def _write_weights(connection: sqlite3.Connection) -> None:
+    lists = ruleset.load("calibration")
+    weights = signature.background([str(line) for line in lists["errors"]])
+    connection.executemany("INSERT INTO weights VALUES (?, ?)", sorted(weights.items()))
+
+
+def _weights(connection: sqlite3.Connection) -> dict[str, float]:
+    return dict(connection.execute("SELECT word, weight FROM weights"))
+
+
+def _insert(connection: sqlite3.Connection, stored: Sequence[Any], weights: Mapping[str, float]) -> None:
+    everyday = _Everyday()
+    numbers = {
+        table: int(connection.execute(f"SELECT coalesce(max({column}), 0) FROM {table}").fetchone()[0])
+        for table, column in (("entries", "n"), ("conditions", "c"), ("segments", "s"))
+    }
+    for one in stored:
+        numbers["entries"] += 1
+        n = numbers["entries"]
+        rows = recall_rows.rows_of(one.entry, weights)
+        connection.execute(
+            f"INSERT INTO entries VALUES ({','.join('?' * 17)})",
+            (n, one.entry.id, one.sha256, "entries/" + one.key, *recall_rows.columns(one.entry)),
+        )
+        connection.execute(
+            "INSERT INTO search(rowid, title, alias, symptom, rule, body) VALUES (?,?,?,?,?,?)", (n, *rows.search)
+        )
+        for condition in rows.conditions:
+            numbers["conditions"] += 1
+            c = numbers["conditions"]
+            connection.execute(
+                "INSERT INTO conditions VALUES (?,?,?,?,?,?)",
+                (c, n, condition.command, condition.path, condition.words, int(condition.error)),
+            )
+            _keys(connection, condition.keys, c, n)
+            for segment in condition.segments:
+                numbers["segments"] += 1
+                generic = 0
+                if not (condition.command or condition.path):
+                    near = everyday.nearest(segment)
+                    generic = int(near >= 1.0)
+                    segment = replace(segment, share=min(1.0, max(segment.share, near + signature.MARGIN)))
+                connection.execute(
+                    "INSERT INTO segments VALUES (?,?,?,?,?,?)",
+                    (numbers["segments"], n, c, segment.share, generic,
+                     " ".join(f"{word}:{value}" for word, value in segment.words.items())),
+                )
+                _keys(connection, [("e", key) for key in segment.anchors], numbers["segments"], n)
+
+
+def _keys(connection: sqlite3.Connection, keys: Iterable[tuple[str, str]], ref: int, n: int) -> None:
+    connection.executemany(
+        "INSERT OR IGNORE INTO keys VALUES (?,?,?,?)", [(kind, key, ref, n) for kind, key in keys]
+    )
+
+
+class _Everyday:
+    """The shipped failures of every day, by word, to find the segments that fit one of them."""
+
+    def __init__(self) -> None:
+        self.lines = [signature.lines_of(str(line)) for line in ruleset.load("calibration")["errors"]]
+        self.by_word: dict[str, list[int]] = {}
+        for index, line in enumerate(self.lines):
+            for word in frozenset().union(*line):
+                self.by_word.setdefault(word, []).append(index)
+
+    def nearest(self, segment: recall_rows.Segment) -> float:
+        """The largest share of the segment that one of the failures shows, when it is near enough to matter."""
+        telling = signature.anchors(segment.words, segment.share - signature.MARGIN)
+        near = {index for word in telling for index in self.by_word.get(word, ())}
+        return max((signature.share_seen(segment.words, self.lines[index]) for index in near), default=0.0)
+
+
+def _drop(connection: sqlite3.Connection, entry_id: str) -> None:
+    row = connection.execute("SELECT n FROM entries WHERE id = ?", (entry_id,)).fetchone()
+    if row is None:
+        return
+    for table in ("entries", "conditions", "segments", "keys"):
+        connection.execute(f"DELETE FROM {table} WHERE n = ?", row)
+    connection.execute("DELETE FROM search WHERE rowid = ?", row)
+
+
+def _calibrate(connection: sqlite3.Connection) -> None:
+    from ..fast import rank
+
+    lists = ruleset.load("calibration")
+    prompts = [str(line) for line in (*lists["prompts"], *lists["everyday_complaints"])]
+    floor = rank.prompt_floor(connection, prompts, _complaints())
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('prompt_floor', ?)", (str(floor),))
+
+
+def text_of(entry: Entry) -> str:
+    """All words of an entry as one text, for similarity and for vectors."""
+    return "\n".join([entry.title, *entry.aliases, *(text for _, text in entry.sections), " ".join(entry.tags)])
