@@ -6,7 +6,8 @@ import inspect
 
 import pytest
 
-from experience_forge.core import conditions, history, judge
+from experience_forge.core import conditions, history
+from experience_forge.core import outcome as judge
 from experience_forge.core.steps import steps_of
 from experience_forge.model import Condition, Episode, Event, EventKind, Speaker
 from experience_forge.store import condition_rules
@@ -131,6 +132,16 @@ def test_reading_a_file_that_mentions_the_error_is_not_the_error():
     assert judged(session, [NPM], trigger).outcome == "good"
 
 
+def test_a_command_that_only_shows_things_is_believed_about_itself_alone():
+    """A diff that holds the error text is no error; what the program itself complains of is."""
+    session = Session()
+    trigger = session.run("npm install x", "added 1 package")
+    session.run("git diff src", "+  throw new Error('EACCES: permission denied, mkdir /usr/lib/node_modules')")
+    assert judged(session, [NPM], trigger).outcome == "good"
+    session.run("cat /root/x", "cat: /root/x: Permission denied")
+    assert judged(session, [{"error": "Permission denied"}], trigger).outcome == "bad"
+
+
 def test_a_refused_call_says_nothing():
     """The text of a denial is no tool output."""
     session = Session()
@@ -149,7 +160,8 @@ def test_damaged_lines_after_the_trigger_make_a_good_outcome_unknown():
 
 
 @pytest.mark.parametrize(("fails", "trigger", "reason"), [
-    ([], 1, "no_falsifier"), ([{"words": "the of"}], 1, "no_falsifier"), ([NPM], 0, "no_trigger_line"),
+    ([], 1, "no_falsifier"), ([{"error": "FAIL"}], 1, "no_falsifier"), ([{"words": "the of"}], 1, "no_falsifier"),
+    ([NPM], 0, "no_trigger_line"),
     ([NPM], 500, "no_trigger_line"),
 ])  # fmt: skip
 def test_what_can_not_be_judged_says_why(fails, trigger, reason):

@@ -14,6 +14,8 @@ Segment = tuple[dict[str, float], float]
 
 PROPOSED: Final = 3
 WORDS_KEPT: Final = 3
+TELLING: Final = 3.0
+"""Weight below which an error text is one everyday word, such as `FAIL`: it would match anything."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,8 @@ def matchers(
 
 
 def usable(one: Matcher) -> bool:
-    """Whether a condition says anything: an error of noise only, or words of stop words only, do not."""
-    if one.condition.error and not one.segments:
+    """Whether a condition says anything: an error of one everyday word, or words of stop words only, do not."""
+    if one.condition.error and all(sum(pairs.values()) < TELLING for pairs, _ in one.segments):
         return False
     if one.condition.words and not one.words:
         return False

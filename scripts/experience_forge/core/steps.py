@@ -9,9 +9,12 @@ from typing import Final
 
 from ..fast import shellwords, signature, tokens
 from ..model import Event, EventKind, Speaker
+from . import checks_output
 
 OWN: Final = frozenset({"experience-forge", "forge.py"})
 """Our own commands print entries, errors and all: what they say is never an outcome."""
+
+COMPLAINTS: Final = ("fatal: ", "error: ")
 
 PROMPT_LIMIT: Final = 4000
 
@@ -70,9 +73,18 @@ def steps_of(events: Iterable[Event]) -> list[Step]:
             if not own and (event.command or event.failed):
                 found.append(Step(
                     "result", event.line, event.turn, event.command, event.path, line, event.call_id,
-                    event.failed, event.text, words,
+                    event.failed, said(event), words,
                 ))  # fmt: skip
     return found
+
+
+def said(event: Event) -> str:
+    """What a result says for itself: of a command that only shows things, its own complaints."""
+    if event.failed or not event.command or not checks_output.only_looks(event.command):
+        return event.text
+    names = tuple(f"{shellwords.name_of(words[0])}: " for words in shellwords.commands(event.command))
+    lines = (line for line in event.text.split("\n") if line.startswith((*names, *COMPLAINTS)))
+    return "\n".join(lines)
 
 
 def is_own(command: str) -> bool:
