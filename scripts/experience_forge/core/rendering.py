@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jinja2
@@ -18,6 +19,7 @@ from jinja2 import nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ..errors import Invalid
+from ..fast import visible
 
 OUTPUT_CAP = 256 * 1024
 """Most characters that one template may give; a body has 64 KiB at most (DESIGN 5)."""
@@ -39,9 +41,38 @@ class Safe(str):
     __slots__ = ()
 
 
+@dataclass(frozen=True)
+class Book:
+    """All templates by `name.language` (or `name` for both), with their version and the text they stand in."""
+
+    version: str
+    templates: Mapping[str, str]
+    text: str = ""
+
+    def get(self, name: str, language: str) -> str:
+        """One template.
+
+        Raises:
+            Invalid: when there is none of that name.
+        """
+        for key in (f"{name}.{'zh' if language == 'zh' else 'en'}", name):
+            if key in self.templates:
+                return self.templates[key]
+        raise Invalid(f"there is no template '{name}'", "restore templates.md or install again")
+
+    def render(self, name: str, language: str, values: Mapping[str, Any]) -> str:
+        """What one template gives, values escaped for a place that a client loads; errors as `render`."""
+        return render(self.get(name, language), values)
+
+
 def escape(text: str) -> str:
-    """Text with `<` of tags and comments as `&lt;` and `@path` as `\\@path`; twice changes nothing more."""
-    return _IMPORT.sub(r"\\@", _HTML.sub("&lt;", text))
+    """Text that can't be a tag, a comment, an import or hidden; twice changes nothing more.
+
+    `<` of tags and comments becomes `&lt;`, `@path` becomes `\\@path`, and hidden, bidirectional and
+    control characters become visible escapes.
+    """
+    shown = "\t".join(visible.escape(part, keep_newlines=True) for part in text.split("\t"))
+    return _IMPORT.sub(r"\\@", _HTML.sub("&lt;", shown))
 
 
 def one_line(text: str) -> str:

@@ -1,0 +1,171 @@
+"""Reads `templates.md`, the one source of rendered texts, and the version of it that a user agreed to.
+
+A data home keeps the templates that its projections were made with (`<home>/templates.md`), so that
+an update of the skill changes what a client loads only after one consent (`accept`).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core import body, projection, rendering
+from ..core.rendering import Book
+from ..errors import Invalid
+from ..model import Entry, Kind
+from . import files, ruleset
+from .home import Home, skill_folder
+
+_VERSION = re.compile(r"^Template version: (\d{1,4})$", re.MULTILINE)
+_SECTION = re.compile(r"^## (?P<name>.+?)[ \t]*$", re.MULTILINE)
+_NAME = re.compile(r"[a-z][a-z-]*(?:\.(?:en|zh))?")
+_BLOCK = re.compile(r"^```jinja\n(?P<text>.*?\n)```$", re.MULTILINE | re.DOTALL)
+PLACEHOLDERS = ("id", "title", "rule", "signals", "score")
+"""Fields that stay open in the texts for hooks, as `{id}`."""
+_FOR_HOOKS = ("delivery-head", "delivery-line", "suggestion", "suggestion-strong")
+
+
+def parse(text: str) -> Book:
+    """Templates from the text of a templates.md.
+
+    Raises:
+        Invalid: with all faults: names, sections without one block, templates that may not run.
+    """
+    text = text.replace("\r\n", "\n")
+    version = _VERSION.search(text)
+    faults = [] if version else ["there is no line `Template version: <number>`"]
+    heads = list(_SECTION.finditer(text))
+    found: dict[str, str] = {}
+    for head, following in zip(heads, [*heads[1:], None], strict=True):
+        name = head["name"]
+        blocks = _BLOCK.findall(text[head.end(): following.start() if following else len(text)])
+        if not _NAME.fullmatch(name):
+            faults.append(f"'{name}' is no name of a template")
+        elif name in found:
+            faults.append(f"{name}: stands twice")
+        elif len(blocks) != 1:
+            faults.append(f"{name}: needs one ```jinja block, has {len(blocks)}")
+        else:
+            found[name] = blocks[0]
+            faults += [f"{name}: {fault}" for fault in rendering.faults_of(blocks[0])]
+    if faults:
+        raise Invalid("the templates do not hold", "mend them, or install again", faults)
+    return Book(version[1] if version else "0", found, text)
+
+
+@functools.cache
+def shipped() -> Book:
+    """The templates of this version of the skill.
+
+    Raises:
+        Invalid: when the file is missing or does not hold.
+    """
+    path = skill_folder() / "templates.md"
+    try:
+        return parse(files.read_text(path))
+    except FileNotFoundError:
+        raise Invalid(f"{path} is missing", "install again: the skill folder is incomplete") from None
+
+
+def accepted(home: Home) -> Book:
+    """The templates that the user agreed to: those kept in the home, else the shipped ones.
+
+    A kept copy that no longer holds is left alone, and the shipped templates are used.
+    """
+    try:
+        return parse(files.read_text(_kept(home)))
+    except (FileNotFoundError, Invalid):
+        return shipped()
+
+
+def accept(home: Home, book: Book) -> None:
+    """Keep these templates for all coming projections; called when they are first used, and on consent."""
+    files.write_text(_kept(home), book.text)
+
+
+def is_kept(home: Home) -> bool:
+    """Whether this home holds a copy of its own."""
+    return _kept(home).exists()
+
+
+def tuned(book: Book, tuning: str) -> Book:
+    """The templates with a user's own versions of some of them over it.
+
+    Args:
+        tuning: sections in the form of templates.md; its version line may be missing.
+
+    Raises:
+        Invalid: with all faults, those of rendering each on its example too.
+    """
+    over = parse(f"Template version: {book.version}\n" + _VERSION.sub("", tuning))
+    unknown = sorted(set(over.templates) - set(book.templates))
+    if unknown:
+        raise Invalid("the tuning names templates that do not exist", "see templates.md", unknown)
+    text = book.text
+    for name, own in over.templates.items():
+        old = re.search(rf"^## {re.escape(name)}[ \t]*\n.*?^```jinja\n(.*?\n)```$", text, re.MULTILINE | re.DOTALL)
+        if old:
+            text = text[: old.start(1)] + own + text[old.end(1):]
+    result = parse(text)
+    faults = check(result)
+    if faults:
+        raise Invalid("the tuning does not render", "mend the templates named", faults)
+    return result
+
+
+def examples() -> Mapping[str, Mapping[str, Any]]:
+    """Example values by a template's name without its language."""
+    return ruleset.load("template_examples")
+
+
+def check(book: Book) -> list[str]:
+    """Renders every template on its example, and reads the bodies back; one line a fault."""
+    faults = []
+    given = examples()
+    for full in book.templates:
+        name, _, language = full.partition(".")
+        try:
+            if name.startswith("body-"):
+                kind = Kind(name.removeprefix("body-"))
+                body.render(kind, language, tuple(given[name].items()), book.templates[full])
+            else:
+                rendering.render(book.templates[full], given[name])
+        except KeyError:
+            faults.append(f"{full}: has no example")
+        except (Invalid, ValueError) as error:
+            faults.append(f"{full}: {error}")
+    return faults
+
+
+def short_form(entry: Entry, target: str = "") -> str:
+    """Title, trigger, rule and target of an entry, in its language.
+
+    Args:
+        target: where it goes; its track when empty.
+    """
+    return projection.short_form(entry, target or "/".join(filter(None, (entry.track.value, entry.domain))), shipped())
+
+
+def feedback(entry: Entry, path: str, *, hooks: bool) -> str:
+    """What is said after a confirm: where it was written, and when it will act."""
+    values = {"id": entry.id, "path": path, "track": entry.track.value, "domain": entry.domain, "hooks": hooks,
+              "trigger": projection.trigger(entry, shipped())}  # fmt: skip
+    return rendering.render(shipped().get("feedback", entry.language), values, escape=False).rstrip("\n")
+
+
+def acts_when(entry: Entry, *, hooks: bool) -> str:
+    """The second half of `feedback`: when the entry will act, one line."""
+    return feedback(entry, "", hooks=hooks).split("\n", 1)[1].strip()
+
+
+def for_hooks(book: Book, language: str) -> dict[str, str]:
+    """What hooks say, each with its fields open as `{name}`: hooks have no jinja2, and fill them in."""
+    values = {name: rendering.Safe("{" + name + "}") for name in PLACEHOLDERS}
+    return {name: book.render(name, language, values).rstrip("\n") for name in _FOR_HOOKS}
+
+
+def _kept(home: Home) -> Path:
+    return home.root / "templates.md"
