@@ -211,32 +211,29 @@ _Dumper.add_representer(_Flow, lambda d, v: d.represent_mapping("tag:yaml.org,20
 _Dumper.add_representer(_FlowList, lambda d, v: d.represent_sequence("tag:yaml.org,2002:seq", v, flow_style=True))
 
 
-_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Loader(_Base):  # type: ignore[misc]
-    """Safe YAML without aliases and duplicate keys; known fields keep their text."""
+def _check(node: yaml.Node, seen: set[int]) -> None:
+    """Refuse aliases (nine levels of them stand for millions of items) and doubled keys.
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse an alias: nine levels of them stand for millions of items."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.constructor.ConstructorError(None, None, "aliases are not allowed", self.peek_event().start_mark)
-        return super().compose_node(parent, index)
-
-
-def _strict_mapping(node: yaml.Node) -> None:
+    The C loader composes without calling back, so an alias shows only as a node that comes twice.
+    """
+    if id(node) in seen:
+        raise yaml.constructor.ConstructorError(None, None, "aliases are not allowed", node.start_mark)
+    seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
-        seen = set()
+        keys = set()
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.constructor.ConstructorError(None, None, "a key must be a word", key.start_mark)
-            if key.value in seen:
+            if key.value in keys:
                 raise yaml.constructor.ConstructorError(None, None, f"'{key.value}' stands twice", key.start_mark)
-            seen.add(key.value)
-            _strict_mapping(value)
+            keys.add(key.value)
+            _check(value, seen)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _strict_mapping(item)
+            _check(item, seen)
 
 
 def _text(node: yaml.Node) -> Any:
@@ -261,7 +258,7 @@ def load_front(text: str) -> dict[str, Any]:
             return {}
         if not isinstance(node, yaml.MappingNode):
             raise yaml.constructor.ConstructorError(None, None, "the fields are no mapping", node.start_mark)
-        _strict_mapping(node)
+        _check(node, set())
         return {
             key.value: _text(value) if key.value in KNOWN else loader.construct_document(value)
             for key, value in node.value
