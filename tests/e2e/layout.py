@@ -12,6 +12,8 @@ from pathlib import Path
 from .lab import REPOSITORY, Lab
 
 PARTS = ("SKILL.md", "templates.md", "scripts", "rules")
+HARMLESS = ("draft", "show", "list", "score", "status")
+"""Verbs that the installer offers a permission rule for; a copy until install.py is used here."""
 GUARDED_START = (
     "import sys\nsys.path.insert(0,sys.argv[1])\n"
     "try:\n import hook; hook.main()\nexcept BaseException: pass\nsys.exit(0)"
@@ -56,6 +58,8 @@ def lay_out(lab: Lab, hooks: bool = True) -> Installed:
     install = {"client_folder": str(lab.home / ".claude"), "skill_folder": str(skill), "hooks": hooks,
                "python": sys.executable}  # fmt: skip
     (home / "install.json").write_text(json.dumps({"installs": [install]}), encoding="utf-8")
+    rules = [f"Bash({launcher} {verb} *)" for verb in HARMLESS]
+    lab.settings(lambda data: data.setdefault("permissions", {}).setdefault("allow", []).extend(rules))
     if hooks:
         for event, matcher in EVENTS.items():
             add_hook(lab, event, matcher, sys.executable, [

@@ -2,8 +2,9 @@
 
 A *turn* is what the model "says" next: `say("text")`, `calls(bash("ls"))`, or a function that gets
 the `Request` and returns a turn, for a reply that depends on what the client sent (a digest out of
-an earlier tool result). `only_if(text, turn)` keeps a turn for the first request that holds the text
-(a subagent). Requests that offer no tools (titles, summaries) get a fixed answer and take no turn.
+an earlier tool result). `only_if(text, turn)` keeps a turn for the first request that holds the text,
+`for_agent(text, turn)` for a subagent that was given the text. Requests that offer no tools (titles,
+summaries) get a fixed answer and take no turn.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 Json = dict[str, Any]
 Turn = Any
-"""A mapping with `text`, `tools`, `error`, `status`, `when`; or a function `Request -> mapping`."""
+"""A mapping with `text`, `tools`, `error`, `status`, `when` (text or predicate); or a function `Request -> mapping`."""
 
 OUT_OF_TURNS = "(the script has no more turns)"
 
@@ -46,6 +47,11 @@ def bash(command: str, **values: Any) -> Json:
 def only_if(text: str, turn: Json) -> Json:
     """The turn, kept for the first request that holds `text`."""
     return {**turn, "when": text}
+
+
+def for_agent(text: str, turn: Json) -> Json:
+    """The turn, kept for the subagent whose prompt holds `text`; its caller's requests hold it too, later on."""
+    return {**turn, "when": lambda request: text in request.opening}
 
 
 def texts_of(content: Any) -> Iterator[str]:
@@ -79,6 +85,12 @@ class Request:
         for message in self.body.get("messages", []):
             parts += texts_of(message["content"])
         return "\n".join(parts)
+
+    @property
+    def opening(self) -> str:
+        """The text of the first message."""
+        messages = self.body.get("messages") or [{"content": ""}]
+        return "\n".join(texts_of(messages[0]["content"]))
 
     @property
     def results(self) -> list[Json]:
@@ -140,13 +152,12 @@ class Server(ThreadingHTTPServer):
         if not request.offers_tools:
             return say("ok")
         whole = json.dumps(request.body, ensure_ascii=False)
-        wanted = [turn.get("when") if isinstance(turn, dict) else None for turn in self._turns]
-        for position, text in enumerate(wanted):
-            if text is not None and text in whole:
+        conditions = [turn.get("when") if isinstance(turn, dict) else None for turn in self._turns]
+        for position, when in enumerate(conditions):
+            if when is not None and (when(request) if callable(when) else when in whole):
                 return self._turns.pop(position)
-        for position, text in enumerate(wanted):
-            if text is None:
-                return self._turns.pop(position)
+        if None in conditions:
+            return self._turns.pop(conditions.index(None))
         return say(OUT_OF_TURNS)
 
     def handle_error(self, request: object, client_address: object) -> None:

@@ -11,18 +11,23 @@ from . import client_record, files, journal, library, receipts
 from .home import Home
 
 
+def waiting(home: Home) -> bool:
+    """Whether anything may be there to settle; cheap, for the start of every command."""
+    return bool(receipts.unsettled(home))
+
+
 def settle(home: Home) -> dict[str, Any]:
     """Settle every pending change by its call's result.
 
     Returns:
-        `person` and `revoked` (ids of proposals), `waiting` (records that do not say yet) and
+        `proved` and `revoked` (ids of proposals), `waiting` (records that do not say yet) and
         `stuck` (what could not be undone, one line each). When one of the first two has members,
         the projections have to be made again.
 
     Raises:
         Refused: when the journal can't be written.
     """
-    result: dict[str, Any] = {"person": [], "revoked": [], "waiting": [], "stuck": []}
+    result: dict[str, Any] = {"proved": [], "revoked": [], "waiting": [], "stuck": []}
     with files.locked(home.lock):
         now = time.time()
         crashed = set(receipts.unsettled(home, expired_at=now))
@@ -45,8 +50,8 @@ def _settle_one(home: Home, record: dict[str, Any], who: str, result: dict[str, 
     proposal, seq = str(record.get("proposal", "")), int(record["seq"])
     if who == "person":
         library.settle_proof(home, seq, "person")
-        result["person"].append(proposal)
-        return "person"
+        result["proved"].append(proposal)
+        return "proved"
     if who == "other":
         try:
             library.revoke(home, seq, "no person answered the dialog")
