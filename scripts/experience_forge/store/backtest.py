@@ -1,0 +1,151 @@
+"""Runs a draft's conditions over `evidence/history/`, and keeps that folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core import backtest, conditions, history
+from ..core.steps import Step
+from ..errors import Refused
+from ..model import Condition, Entry, Event, SessionInfo
+from . import condition_rules, files, ruleset
+from .home import Home
+
+HEAD = b'{"v":%d,' % history.VERSION
+_NAME = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def folder(home: Home) -> Path:
+    """Where the histories are."""
+    return home.evidence / "history"
+
+
+def path_of(home: Home, session: str) -> Path:
+    """The history file of a session, its id made safe as a file name."""
+    return folder(home) / (_NAME.sub("_", session)[:120].lstrip(".") + ".jsonl")
+
+
+def write(home: Home, info: SessionInfo, lines: Iterable[Mapping[str, Any]]) -> Path:
+    """Keep the history of one session, whole, in place of an earlier one.
+
+    The first line tells of the session: version, id, client, folder, when it began, where it was.
+
+    Raises:
+        Refused: when it can't be written.
+    """
+    head = {
+        "v": history.VERSION, "session": info.id, "client": info.client, "cwd": info.cwd, "started": info.started,
+        "path": info.path,
+    }
+    text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in (head, *lines))
+    path = path_of(home, info.id)
+    files.write_text(path, text)
+    return path
+
+
+def keep(home: Home, info: SessionInfo, events: Iterable[Event], redact: Callable[[str], str]) -> Path:
+    """Make and keep the history of one session from its events."""
+    return write(home, info, history.history_lines(events, condition_rules.lexicon(), redact))
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[Step]]:
+    """Head and steps of one history; lines that are torn are passed over.
+
+    Raises:
+        Refused: when it can't be read, or has no head of this version.
+    """
+    try:
+        return _parsed(files.read_text(path))
+    except FileNotFoundError:
+        raise Refused(f"{path} is gone", "run `experience-forge scan` again") from None
+
+
+def run(
+    home: Home,
+    applies: Sequence[Condition],
+    fails: Sequence[Condition],
+    *,
+    advance: Callable[[int], None] = lambda done: None,
+) -> backtest.Report:
+    """Backtest conditions over all kept histories.
+
+    Args:
+        advance: told the number of sessions done so far.
+    """
+    weights = condition_rules.weights()
+    trigger = backtest.side(conditions.matchers(applies, weights))
+    falsifier = backtest.side(conditions.matchers(fails, weights))
+    paths = sorted(folder(home).glob("*.jsonl")) if folder(home).is_dir() else []
+    fired, unreadable = [], []
+    for done, path in enumerate(paths, 1):
+        advance(done)
+        try:
+            data = files.read_bytes(path)
+        except (OSError, Refused):
+            unreadable.append(path.stem)
+            continue
+        if not data.startswith(HEAD):
+            unreadable.append(path.stem)
+            continue
+        one = backtest.one_session(path.stem, data, trigger, falsifier)
+        if one is not None:
+            fired.append(one)
+    return backtest.Report(
+        len(paths) - len(unreadable), tuple(fired), unreadable=tuple(unreadable),
+        has_falsifier=bool(falsifier.matchers),
+    )  # fmt: skip
+
+
+def sentence(home: Home, entry: Entry, language: str) -> str:
+    """What a backtest of an entry's conditions says, for the draft; empty when there is nothing to say.
+
+    Two or three short sentences: how often it would have fired, how often in time, how often the
+    failure followed, and one place where it did not belong.
+    """
+    if not entry.applies_when:
+        return ""
+    return say(run(home, entry.applies_when, entry.fails_when), ruleset.messages(language))
+
+
+def say(report: backtest.Report, texts: Mapping[str, str]) -> str:
+    """A report in words."""
+    parts = []
+    if report.state == "no_sessions":
+        parts.append(texts["effect.backtest_no_sessions"])
+    elif report.state == "never":
+        parts.append(texts["effect.backtest_never"].format(sessions=report.sessions))
+    else:
+        counts = {"fired": len(report.fired), "sessions": report.sessions, "in_time": report.in_time}
+        name = "effect.backtest_fired" if report.has_falsifier else "effect.backtest_fired_untestable"
+        parts.append(texts[name].format(followed=report.followed, **counts))
+        if report.has_falsifier and report.misplaced:
+            first = report.misplaced[0]
+            parts.append(texts["effect.backtest_misplaced"].format(
+                count=len(report.misplaced), session=first.session[:8], line=first.line
+            ))
+        if report.state == "most":
+            parts.append(texts["effect.backtest_most"])
+    if report.unreadable:
+        parts.append(texts["effect.backtest_unreadable"].format(count=len(report.unreadable)))
+    return " ".join(parts) if " " in texts["effect.backtest_most"] else "".join(parts)
+
+
+def _parsed(text: str) -> tuple[dict[str, Any], list[Step]]:
+    lines = list(_lines(text))
+    if not lines or lines[0].get("v") != history.VERSION:
+        raise Refused("a kept history has no head of this version", "run `experience-forge scan` again")
+    return lines[0], history.steps_from(line for line in lines[1:] if "l" in line)
+
+
+def _lines(text: str) -> Iterator[dict[str, Any]]:
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
