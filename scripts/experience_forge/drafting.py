@@ -96,6 +96,8 @@ def keep(home: Home, draft: Draft, options: Options) -> Proposal:
     Raises:
         Refused: when the proposal to replace is not there, or the inbox can't be written.
     """
+    if draft.entry.project:
+        projects.record(home, projects.current(home))
     if options.replace:
         return proposals.replace(home, options.replace, draft.text, draft.meta)
     return proposals.create(home, "import" if options.imported else "draft", draft.text, draft.meta, draft.entry.id)

@@ -1,0 +1,105 @@
+"""Projects that have entries or were worked in, `<home>/projects.json`: names, places, earlier ids.
+
+A project's id comes from its remote, else its git folder, else the folder (`fast.git`). When it gets
+a remote, loses it or moves, the ids that it had before stay with it here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import Refused
+from ..fast import git
+from . import files, journal
+from .home import Home
+
+
+@dataclass(frozen=True)
+class Project:
+    """One project: `ids` begins with `id`, earlier ones follow; `root` is where it was last seen."""
+
+    id: str
+    name: str
+    root: str
+    ids: tuple[str, ...]
+    seen: str = ""
+
+
+def current(home: Home, folder: str = "") -> Project:
+    """The project of a folder (the client's project folder, else the working folder), not recorded."""
+    where = folder or os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+    found = git.project(where, aliases(home))
+    known = {project.id: project for project in all(home)}
+    for one in found.ids:
+        if one in known:
+            earlier = known[one]
+            ids = tuple(dict.fromkeys((found.id, *found.ids, *earlier.ids)))
+            return Project(found.id, earlier.name or found.name, found.root, ids, earlier.seen)
+    return Project(found.id, found.name, found.root, tuple(found.ids))
+
+
+def record(home: Home, project: Project) -> None:
+    """Remember a project with all its ids, in place of the records that share one with it.
+
+    Raises:
+        Refused: when it can't be written.
+    """
+    with files.locked(home.lock):
+        others = [known for known in all(home) if not set(known.ids) & set(project.ids)]
+        mine = [known for known in all(home) if set(known.ids) & set(project.ids)]
+        ids = tuple(dict.fromkeys((*project.ids, *(one for known in mine for one in known.ids))))
+        merged = Project(project.id, project.name, project.root, ids, journal.now()[:10])
+        if mine == [merged]:
+            return
+        data = {p.id: {"name": p.name, "root": p.root, "ids": list(p.ids), "seen": p.seen} for p in (*others, merged)}
+        files.write_text(_path(home), json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+
+
+def rename(home: Home, project_id: str, name: str) -> Project:
+    """Give a project another readable name.
+
+    Raises:
+        Refused: when there is none with that id.
+    """
+    for project in all(home):
+        if project_id in project.ids or project.name == project_id:
+            renamed = Project(project.id, name, project.root, project.ids, project.seen)
+            record(home, renamed)
+            return renamed
+    raise Refused(f"there is no project '{project_id}'", "see `experience-forge projects`")
+
+
+def all(home: Home) -> list[Project]:
+    """All recorded projects, by name; a damaged file counts as empty, since it can be made anew."""
+    try:
+        data = json.loads(files.read_text(_path(home)))
+    except (FileNotFoundError, ValueError, Refused):
+        return []
+    if not isinstance(data, Mapping):
+        return []
+    found = [_of(project_id, item) for project_id, item in data.items() if isinstance(item, Mapping)]
+    return sorted(found, key=lambda project: (project.name, project.id))
+
+
+def aliases(home: Home) -> dict[str, list[str]]:
+    """For each id that a project ever had, the others of it: what hooks look up."""
+    return {one: [other for other in project.ids if other != one] for project in all(home) for one in project.ids}
+
+
+def name_of(home: Home, project_id: str) -> str:
+    """The readable name of a project id; the id itself when it is not known."""
+    return next((project.name for project in all(home) if project_id in project.ids), project_id)
+
+
+def _of(project_id: str, item: Mapping[str, Any]) -> Project:
+    ids = tuple(dict.fromkeys((project_id, *(str(one) for one in item.get("ids", ())))))
+    return Project(project_id, str(item.get("name", "")), str(item.get("root", "")), ids, str(item.get("seen", "")))
+
+
+def _path(home: Home) -> Path:
+    return home.root / "projects.json"

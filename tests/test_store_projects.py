@@ -1,0 +1,54 @@
+"""Project identity: a project keeps its entries when it gets a remote or moves."""
+
+from __future__ import annotations
+
+from experience_forge.store import home, projects
+
+
+def repository(folder, remote=""):
+    """A git folder made of its files alone."""
+    git = folder / ".git"
+    git.mkdir(parents=True, exist_ok=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    text = f'[remote "origin"]\n\turl = {remote}\n' if remote else "[core]\n"
+    (git / "config").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_project_that_gets_a_remote_keeps_its_earlier_id(tmp_path):
+    """The id of the git folder stays an alias of the id by remote."""
+    here = home.current()
+    folder = repository(tmp_path / "shop")
+    before = projects.current(here, str(folder))
+    projects.record(here, before)
+    repository(folder, "git@github.com:team/shop.git")
+    after = projects.current(here, str(folder))
+    assert after.id != before.id and before.id in after.ids
+
+
+def test_a_recorded_project_that_moves_keeps_all_its_ids(tmp_path):
+    """After a move the remote finds it again, with the ids of its earlier place."""
+    here = home.current()
+    folder = repository(tmp_path / "shop", "https://token@github.com/team/shop.git")
+    projects.record(here, projects.current(here, str(folder)))
+    first = projects.all(here)[0]
+    moved = folder.rename(tmp_path / "shop-moved")
+    found = projects.current(here, str(moved))
+    assert found.id == first.id and set(first.ids) <= set(found.ids)
+
+
+def test_ssh_and_https_are_the_same_project(tmp_path):
+    """Two clones of one remote, by ssh and by https with credentials, are one project."""
+    one = projects.current(home.current(), str(repository(tmp_path / "a", "ssh://git@github.com:22/team/shop.git")))
+    two = projects.current(home.current(), str(repository(tmp_path / "b", "https://me:secret@github.com/team/shop")))
+    assert one.id == two.id
+
+
+def test_a_damaged_list_of_projects_counts_as_empty(tmp_path):
+    """A broken projects.json stops nothing, and recording makes it anew."""
+    here = home.current()
+    here.root.mkdir(parents=True)
+    (here.root / "projects.json").write_text("{broken", encoding="utf-8")
+    project = projects.current(here, str(tmp_path))
+    projects.record(here, project)
+    assert [p.id for p in projects.all(here)] == [project.id]
