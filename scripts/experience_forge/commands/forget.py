@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from .. import shared
+from ..clients import ancestry
 from ..errors import NeedsConsent, Refused
 from ..report import Output
-from ..store import forgetting, home, terminal
+from ..store import forgetting, home
 
 HELP = "erase an entry and its evidence for good (a secret that slipped in); only a tombstone stays"
 EPILOG = """examples:
@@ -35,7 +37,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         for path in plan.files:
             out.line(str(path))
         return 0
-    client = terminal.client_above()
+    client = ancestry.client_above(os.environ)
     if client:
         raise Refused(f"forget was started below {client}", "run it in a terminal of your own")
     if not args.yes:

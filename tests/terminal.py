@@ -1,0 +1,65 @@
+"""Runs the command line at a pseudo-terminal, as a person would; POSIX only."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FORGE = [sys.executable, str(ROOT / "scripts" / "forge.py")]
+
+
+class Terminal:
+    """A command at a terminal of its own: `expect` waits for text, `send` types a line."""
+
+    def __init__(self, arguments, columns=100, **environment):
+        import fcntl
+        import pty
+        import struct
+        import termios
+
+        self.seen = ""
+        self.code = None
+        script = bool(arguments) and str(arguments[0]).endswith(".py")
+        command = [sys.executable, *arguments] if script else [*FORGE, *arguments]
+        self.pid, self.descriptor = pty.fork()
+        if self.pid == 0:
+            os.environ.update(environment, TERM="xterm", PYTHONUTF8="1")
+            os.execv(command[0], [str(part) for part in command])
+        fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+
+    def expect(self, text, seconds=20.0):
+        """Everything printed so far, once `text` occurs in it."""
+        deadline = time.monotonic() + seconds
+        while text not in self.seen:
+            if time.monotonic() > deadline or not self._read(deadline - time.monotonic()):
+                raise AssertionError(f"{text!r} did not come; seen:\n{self.seen}")
+        return self.seen
+
+    def send(self, line):
+        """Type a line."""
+        os.write(self.descriptor, line.encode("utf-8") + b"\n")
+
+    def end(self, seconds=20.0):
+        """Wait for the end; returns the exit code."""
+        deadline = time.monotonic() + seconds
+        while self._read(deadline - time.monotonic()):
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.descriptor)
+        self.code = os.waitstatus_to_exitcode(status)
+        return self.code
+
+    def _read(self, seconds):
+        ready, _, _ = select.select([self.descriptor], [], [], max(0.0, seconds))
+        if not ready:
+            raise AssertionError(f"nothing more came; seen:\n{self.seen}")
+        try:
+            data = os.read(self.descriptor, 65536)
+        except OSError:
+            return False
+        self.seen += data.decode("utf-8", "replace")
+        return bool(data)
