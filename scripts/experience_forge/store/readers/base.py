@@ -75,8 +75,8 @@ def _mark(head: bytes) -> str:
 class Lines:
     """Lines of a binary file from a position on, a block at a time, never a whole file.
 
-    A last line without its newline is given out with `torn`; the caller says by `keep_torn` whether
-    it was whole. Lines above 16 MB come as `None`.
+    A last line without its newline is marked by `torn`; the reader gives it back when it was not
+    whole. Lines above 16 MB come as `None`.
     """
 
     def __init__(self, file: BinaryIO, position: Position) -> None:
@@ -84,48 +84,41 @@ class Lines:
         self._position = position
         self.torn = False
 
-    def __iter__(self) -> Iterator[bytes | None]:
-        position = self._position
-        self._file.seek(position.offset)
-        carry = b""
-        too_long = False
-        while True:
-            block = self._file.read(BLOCK_BYTES)
-            if not block:
-                break
-            parts = block.split(b"\n")
-            if len(parts) == 1:
-                carry, too_long = self._grown(carry, block, too_long)
+    def blocks(self) -> Iterator[list[bytes | None]]:
+        """Lists of lines; the position moves past a list when the next one is asked for."""
+        self._file.seek(self._position.offset)
+        carry: list[bytes] = []
+        size = 0
+        while block := self._file.read(BLOCK_BYTES):
+            parts: list[bytes | None] = list(block.split(b"\n"))
+            last = parts.pop()
+            if not parts:
+                size += len(block)
+                if size <= LONGEST_LINE:
+                    carry.append(block)
                 continue
-            first = carry + parts[0]
-            carry = b""
-            position.line += 1
-            position.offset += len(first) + 1
-            if too_long or len(first) > LONGEST_LINE:
-                too_long = False
-                yield None
-            else:
-                yield first
-            for part in parts[1:-1]:
-                position.line += 1
-                position.offset += len(part) + 1
-                yield part
-            carry = parts[-1]
-        if carry and not too_long:
+            first = parts[0] or b""
+            size += len(first)
+            parts[0] = b"".join([*carry, first]) if size <= LONGEST_LINE else None
+            yield parts
+            self._position.line += len(parts)
+            self._position.offset += size + sum(len(part) for part in parts[1:] if part) + len(parts)
+            carry, size = [last or b""], len(last or b"")
+        if size:
             self.torn = True
-            position.line += 1
-            position.offset += len(carry)
-            yield carry
+            yield [b"".join(carry) if size <= LONGEST_LINE else None]
+            if self.torn:
+                self._position.line += 1
+                self._position.offset += size
 
-    def _grown(self, carry: bytes, block: bytes, too_long: bool) -> tuple[bytes, bool]:
-        """`carry` with one more block; past the cap the bytes are dropped but counted."""
-        carry += block
-        if not too_long and len(carry) <= LONGEST_LINE:
-            return carry, False
-        self._position.offset += len(carry)
-        return b"", True
+    def __iter__(self) -> Iterator[tuple[int, bytes | None]]:
+        """Each line with its number, counted from 1 in the file."""
+        for block in self.blocks():
+            number = self._position.line
+            for line in block:
+                number += 1
+                yield number, line
 
-    def give_back(self, line: bytes) -> None:
-        """The torn last line was not whole: reading goes on before it next time."""
-        self._position.line -= 1
-        self._position.offset -= len(line)
+    def give_back(self) -> None:
+        """The torn last line was not whole: reading starts with it next time."""
+        self.torn = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...core import checks_output, speakers
@@ -26,11 +26,17 @@ except ImportError:
 CLIENT = "claude-code"
 
 EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "Update", "Create", "ApplyPatch", "apply_patch"})
+_EDITS_RAW = frozenset(name.encode() for name in EDITS)
 PASSIVE = frozenset({
     b"Read", b"Grep", b"Glob", b"LS", b"TodoWrite", b"TodoRead", b"WebFetch", b"WebSearch", b"Task", b"Agent",
     b"TaskCreate", b"TaskUpdate", b"TaskList", b"TaskGet", b"NotebookRead", b"ToolSearch", b"BashOutput", b"TaskOutput",
 })
 """Tools that change nothing and check nothing: no detector looks at them."""
+
+TELLING = (
+    b"oot cause", b"urns out", b"trade-off", b"ndocumented", "根因".encode(), "根本原因".encode(), "原来是".encode(),
+)
+"""Answers that hold one of these are read though another answer follows: they explain a cause or a choice."""
 
 TEXT_KEPT = 20_000
 RESULT_KEPT = 4_000
@@ -40,12 +46,16 @@ INTERRUPT = "[Request interrupted by user"
 _KNOWN_TYPE = re.compile(
     rb'"type": ?"(?:user|assistant|system|summary|attachment|progress|queue-operation|last-prompt|mode|file-history-snapshot)"'
 )
-_CONTENT = re.compile(rb'"content": ?(?:\[\{|")')
-_SIMPLE_CALL = re.compile(rb'"content": ?\[\{"type": ?"tool_use", ?"id": ?"([^"\\]+)", ?"name": ?"([^"\\]+)"')
-_CALL_PATH = re.compile(rb'"(?:file_path|notebook_path)": ?("(?:[^"\\]|\\.)*")')
+_FORM = re.compile(
+    rb'"content": ?\[\{(?:"type": ?"(?:(thinking|redacted_thinking)"'
+    rb'|tool_use", ?"id": ?"([^"\\]+)", ?"name": ?"([^"\\]+)", ?"input": ?|(text)"|(tool_result)")|"(tool_use_id)")'
+)
+THINKING, CALL, ANSWER, RESULT, RESULT_BY_ID = 1, 3, 4, 5, 6
+_STRING = rb'"([^"\\]*(?:\\.[^"\\]*)*)"'
+_COMMAND = re.compile(rb'\{(?:"description": ?"[^"\\]*", ?)?"command": ?' + _STRING)
+_CALL_PATH = re.compile(rb'\{(?:"replace_all": ?\w+, ?)?"(?:file_path|notebook_path)": ?' + _STRING)
 _RESULT_ID = re.compile(rb'"tool_use_id": ?"([^"\\]+)"')
-_FAULT = re.compile(rb'"is_error": ?true')
-_TIMESTAMP = re.compile(rb'"timestamp": ?"([^"\\]+)"')
+_DENIED_RAW = b"The user doesn't want to"
 _DENIED = (
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action",
@@ -66,83 +76,26 @@ def sniff(head: bytes) -> bool:
 def read(lines: Lines, position: Position, full: bool) -> Iterator[Event]:
     """The events of a transcript from `position` on; damaged lines are named there and passed over."""
     walk = _Walk(position, full)
-    for raw in lines:
-        if raw is None:
-            position.name_damaged(position.line)
-            continue
-        if not full and _passed_over(raw, position.calls):
-            continue
-        line = raw.strip(b" \t\r\xef\xbb\xbf")
-        if not line:
-            continue
-        if not full:
-            quick = walk.quick(line)
-            if quick is not None:
-                yield from quick
+    quick = walk.quick
+    for block in lines.blocks():
+        number = position.line
+        for raw in block:
+            number += 1
+            if raw is None:
+                position.name_damaged(number)
                 continue
-        record = _decoded(line, position)
-        if record is None:
-            if lines.torn:
-                lines.give_back(raw)
-                position.name_damaged(position.line + 1)
-            else:
-                position.name_damaged(position.line)
-            continue
-        yield from walk.record(record)
+            if not full:
+                events = quick(raw, number)
+                if events is not None:
+                    yield from events
+                    continue
+            yield from walk.slow(raw, number, lines)
+    yield from walk.last_answer()
 
 
-def _passed_over(raw: bytes, calls: Mapping[str, list[str]]) -> bool:
-    """Whether a whole line may be skipped unseen: it is intact at both ends and of a kind nobody needs."""
-    if not raw.startswith(b'{"') or not raw.endswith((b"}", b"}\r")):
-        return False
-    begin = raw.find(b'"content":')
-    if begin < 0:
-        return b'"user"' not in raw and b'"assistant"' not in raw and b"compact_boundary" not in raw
-    form = raw[begin + 10 : begin + 44].lstrip()
-    if form.startswith((b'[{"type":"thinking"', b'[{"type": "thinking"', b'[{"type":"redacted', b'[{"type": "redacted')):
-        return _utf8(raw) and b'"text"' not in raw and b'"tool_use", "id"' not in raw and b'"tool_use","id"' not in raw
-    if form.startswith((b'[{"type":"tool_use"', b'[{"type": "tool_use"')):
-        call = _SIMPLE_CALL.match(raw, begin)
-        if call is None or call.group(2) not in PASSIVE or not _utf8(raw):
-            return False
-        rest = raw[call.end():]
-        return b'"tool_use", "id"' not in rest and b'"tool_use","id"' not in rest
-    if form.startswith((b'[{"tool_use_id"', b'[{"type":"tool_result"', b'[{"type": "tool_result"')):
-        ident = _RESULT_ID.search(raw, begin)
-        if ident is None or ident.group(1).decode("ascii", "replace") in calls or not _utf8(raw):
-            return False
-        if b'"is_error":true' in raw or b'"is_error": true' in raw:
-            return False
-        return len(_RESULT_ID.findall(raw[ident.end() : ident.end() + len(raw)])) == 0
-    if b'"isSidechain":true' in raw or b'"isSidechain": true' in raw:
-        return True
-    return b'"type":"user"' not in raw and b'"type": "user"' not in raw and b'"assistant"' not in raw and (
-        b"compact_boundary" not in raw
-    )
-
-
-def _utf8(raw: bytes) -> bool:
-    if raw.isascii():
-        return True
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _decoded(line: bytes, position: Position) -> dict[str, Any] | None:
-    """One record, or None when the line holds none; broken UTF-8 is read with marks and named."""
-    try:
-        record = _quick_loads(line)
-    except (ValueError, RecursionError):
-        try:
-            record = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return None
-        if not _utf8(line):
-            position.name_damaged(position.line)
-    return record if isinstance(record, dict) else None
+def _unescaped(text: bytes) -> str:
+    """The text of a JSON string's inside."""
+    return text.decode("utf-8") if b"\\" not in text else str(json.loads(b'"' + text + b'"'))
 
 
 class _Walk:
@@ -151,42 +104,120 @@ class _Walk:
     def __init__(self, position: Position, full: bool) -> None:
         self.at = position
         self.full = full
+        self.line = position.line
+        self.held: list[tuple[int, bytes]] = []
+        self.failures = 0
 
-    def quick(self, line: bytes) -> list[Event] | None:
-        """Events of a line by its raw form, without decoding; None when it has to be decoded."""
-        begin = line.find(b'"content":')
-        if begin < 0 or not line.startswith(b'{"') or not line.endswith(b"}") or not _utf8(line):
+    def quick(self, raw: bytes, number: int) -> Sequence[Event] | None:
+        """Events of a line by its raw form, without decoding; None when it has to be decoded.
+
+        Searching is what costs here: every search is bounded, or has a needle with both spacings known.
+        """
+        if raw[:2] != b'{"' or raw[-1:] != b"}" or not (raw.isascii() or _utf8(raw)):
             return None
-        if b'"isSidechain":true' in line or b'"isSidechain": true' in line:
-            return []
-        form = line[begin + 10 : begin + 44].lstrip()
-        if form.startswith((b'[{"type":"tool_use"', b'[{"type": "tool_use"')):
-            return self._quick_edit(line, begin)
-        if form.startswith((b'[{"tool_use_id"', b'[{"type":"tool_result"', b'[{"type": "tool_result"')):
-            return self._quick_result(line, begin)
+        begin = raw.find(b'"content":')
+        if begin < 0:
+            return () if b'"user"' not in raw and b'"assistant"' not in raw and b"compact_boundary" not in raw else None
+        form = _FORM.match(raw, begin)
+        if form is None:
+            return self._quick_other(raw)
+        kind, end = form.lastindex, form.end()
+        another = b', {"type": "t' if raw[begin + 10] == 32 else b',{"type":"t'
+        if kind == THINKING or (kind == CALL and form.group(3) in PASSIVE):
+            return () if raw.find(another, end) < 0 else None
+        side = raw.find(b'"isSidechain":', 0, begin)
+        if side >= 0 and raw[side + 14 : side + 19].lstrip().startswith(b"true"):
+            return ()
+        self.line = number
+        if kind >= RESULT:
+            return self._quick_result(raw, begin)
+        if raw.find(another, end) >= 0:
+            return None
+        if kind == CALL:
+            return self._quick_call(raw, form)
+        if raw.find(b'"user"', 0, begin) >= 0:
+            return None
+        self.held.append((number, raw))
+        return ()
+
+    def _quick_other(self, raw: bytes) -> Sequence[Event] | None:
+        if b'"isSidechain":true' in raw or b'"isSidechain": true' in raw:
+            return ()
+        wanted = b'"user"' in raw or b'"assistant"' in raw or b"compact_boundary" in raw
+        return None if wanted else ()
+
+    def _quick_call(self, raw: bytes, form: re.Match[bytes]) -> Sequence[Event] | None:
+        name = form.group(3)
+        if name == b"Bash":
+            command = _COMMAND.match(raw, form.end())
+            if command is None:
+                return None
+            return (self._call(form.group(2).decode(), "Bash", _unescaped(command.group(1)), "", None),)
+        if name in _EDITS_RAW:
+            path = _CALL_PATH.match(raw, form.end())
+            if path is None:
+                return None
+            return (self._call(form.group(2).decode(), name.decode(), "", _unescaped(path.group(1)), None),)
         return None
 
-    def _quick_edit(self, line: bytes, begin: int) -> list[Event] | None:
-        call = _SIMPLE_CALL.match(line, begin)
-        if call is None or call.group(2).decode("utf-8") not in EDITS:
+    def _quick_result(self, raw: bytes, begin: int) -> Sequence[Event] | None:
+        place = raw.find(b'"tool_use_id":', begin)
+        found = _RESULT_ID.match(raw, place) if place >= 0 else None
+        if found is None or raw.find(b'"tool_use_id":', found.end()) >= 0:
             return None
-        rest = line[call.end():]
-        if b'"tool_use", "id"' in rest or b'"tool_use","id"' in rest or b'"file_path":["' in rest:
+        ident = found.group(1).decode()
+        call = self.at.calls.get(ident)
+        if call is None and raw.find(_DENIED_RAW, begin, begin + 300) < 0:
+            return ()
+        if call is None or b'"is_error":true' in raw or b'"is_error": true' in raw:
             return None
-        path = _CALL_PATH.search(line, call.end())
-        if path is None:
+        if call[1] and not checks_output.only_looks(call[1]) and checks_output.raw_failed(raw, begin):
             return None
-        return [self._call(call.group(1).decode("utf-8"), call.group(2).decode("utf-8"), "", json.loads(path.group(1)), "")]
+        del self.at.calls[ident]
+        if not call[1]:
+            return ()
+        return (Event(EventKind.RESULT, self.line, self.at.turn, Speaker.TOOL, "", "", call[0], ident, call[1], call[2]),)
 
-    def _quick_result(self, line: bytes, begin: int) -> list[Event] | None:
-        ident = _RESULT_ID.search(line, begin)
-        if ident is None or _RESULT_ID.search(line, ident.end()) or _FAULT.search(line, begin):
-            return None
-        call = self.at.calls.get(ident.group(1).decode("utf-8"))
-        if call is None or (not call[2] and checks_output.raw_failure(line)):
-            return None
-        del self.at.calls[ident.group(1).decode("utf-8")]
-        return [self._event(EventKind.RESULT, Speaker.TOOL, "", call_id=ident.group(1).decode("utf-8"), call=call)]
+    def last_answer(self) -> Iterator[Event]:
+        """The answers held back in a turn that are looked at: the last one, and after a failure those that explain."""
+        held, self.held = self.held, []
+        failures, self.failures = self.failures, 0
+        line = self.line
+        for number, raw in held:
+            last = number == held[-1][0]
+            if last or (failures and any(needle in raw for needle in TELLING)):
+                self.line = number
+                record = self._decoded(raw)
+                if record is not None:
+                    yield from self.record(record)
+        self.line = line
+
+    def slow(self, raw: bytes, number: int, lines: Lines) -> Iterator[Event]:
+        """Events of a line by decoding it; a line that holds no record is named."""
+        self.line = number
+        line = raw.strip(b" \t\r\xef\xbb\xbf")
+        if not line:
+            return
+        record = self._decoded(line)
+        if record is not None:
+            yield from self.record(record)
+            return
+        self.at.name_damaged(number)
+        if lines.torn:
+            lines.give_back()
+
+    def _decoded(self, line: bytes) -> dict[str, Any] | None:
+        """One record, or None when the line holds none; broken UTF-8 is read with marks and named."""
+        try:
+            record = _quick_loads(line)
+        except (ValueError, RecursionError):
+            try:
+                record = json.loads(line.decode("utf-8", "replace"))
+            except (ValueError, RecursionError):
+                return None
+            if not _utf8(line):
+                self.at.name_damaged(self.line)
+        return record if isinstance(record, dict) else None
 
     def record(self, record: dict[str, Any]) -> Iterator[Event]:
         """Events of one decoded record."""
@@ -225,6 +256,7 @@ class _Walk:
         if text.lstrip().startswith(INTERRUPT):
             yield self._event(EventKind.MARKER, Speaker.PERSON, text, marker="interrupt", record=record)
         elif speakers.counts_as_turn(text):
+            yield from self.last_answer()
             yield self._prompt(record, text)
         else:
             yield self._event(EventKind.MARKER, Speaker.MACHINE, text, marker="machine", record=record)
@@ -249,8 +281,9 @@ class _Walk:
         if call is None and not (denied or self.full):
             return
         command = call[1] if call else ""
-        if command and not failed:
+        if command and not failed and not checks_output.only_looks(command):
             failed = checks_output.failed(text)
+        self.failures += failed
         kept = text[:RESULT_KEPT] if failed or self.full else ""
         yield self._event(
             EventKind.RESULT, Speaker.TOOL, kept, call_id=ident, call=call, failed=failed, denied=denied, record=record
@@ -288,11 +321,14 @@ class _Walk:
             )
 
     def _call(self, ident: str, tool: str, command: str, path: str, record: Any) -> Event:
-        calls = self.at.calls
-        if len(calls) >= OPEN_CALLS:
-            calls.pop(next(iter(calls)))
-        calls[ident] = [tool, command[:TEXT_KEPT], path]
-        return self._event(EventKind.CALL, Speaker.MODEL, "", call_id=ident, call=calls[ident], record=record)
+        at = self.at
+        if len(at.calls) >= OPEN_CALLS:
+            # The client lost these results; insertion order says which are oldest.
+            at.calls = dict(list(at.calls.items())[OPEN_CALLS // 2 :])
+        at.calls[ident] = [tool, command[:TEXT_KEPT], path]
+        if record is None:
+            return Event(EventKind.CALL, self.line, at.turn, Speaker.MODEL, "", "", tool, ident, command[:TEXT_KEPT], path)
+        return self._event(EventKind.CALL, Speaker.MODEL, "", call_id=ident, call=at.calls[ident], record=record)
 
     def _event(
         self, kind: EventKind, speaker: Speaker, text: str, *, call_id: str = "", call: list[str] | None = None,
@@ -302,9 +338,17 @@ class _Walk:
         at, source = values.get("timestamp"), values.get("uuid")
         tool, command, path = call or ("", "", "")
         return Event(
-            kind, self.at.line, self.at.turn, speaker, text[:TEXT_KEPT], at if isinstance(at, str) else "", tool, call_id,
+            kind, self.line, self.at.turn, speaker, text[:TEXT_KEPT], at if isinstance(at, str) else "", tool, call_id,
             command, path, failed, denied, marker, source if isinstance(source, str) else "",
         )
+
+
+def _utf8(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _machine_origin(record: dict[str, Any]) -> bool:

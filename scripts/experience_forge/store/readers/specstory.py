@@ -46,14 +46,15 @@ def read(lines: Lines, position: Position, full: bool) -> Iterator[Event]:
     What is not ended yet (a turn still being written) is read again next time.
     """
     walk = _Walk(position, full)
-    for raw in lines:
+    for number, raw in lines:
+        walk.now = number
         if raw is None:
-            position.name_damaged(position.line)
+            position.name_damaged(number)
             continue
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError:
-            position.name_damaged(position.line)
+            position.name_damaged(number)
             text = raw.decode("utf-8", "replace")
         yield from walk.line(text.rstrip("\r"))
     yield from walk.end()
@@ -67,6 +68,7 @@ class _Walk:
         self.time = ""
         self.part: list[str] = []
         self.first = 0
+        self.now = position.line
         self.tool: tuple[str, str] | None = None
         self.inside = ""
         self.calls = int(position.mode.get("calls", 0))
@@ -122,14 +124,14 @@ class _Walk:
             self.role = "side" if self.role == "agent" else "user"
         time = _TIME.search(header.group(2))
         self.time = time.group(0) if time else self.time
-        self.first = self.at.line
+        self.first = self.now
         if self.role == "user":
             self.at.turn += 1
         self.at.mode["role"] = self.role
 
     def _keep(self, text: str) -> None:
         if not self.first:
-            self.first = self.at.line
+            self.first = self.now
         if len(self.part) < BLOCK_LINES:
             self.part.append(text[:BLOCK_KEPT])
 
@@ -173,7 +175,9 @@ class _Walk:
         yield self._event(EventKind.CALL, Speaker.MODEL, "", command=command, path=path, **shown)
         output = "\n".join(body for language, body in fences if body.strip() != command.strip() and language != "diff")
         denied = bool(_REJECTED.search(text))
-        failed = denied or (bool(command) and checks_output.failed(output)) or "<tool_use_error>" in output
+        failed = denied or (
+            bool(command) and not checks_output.only_looks(command) and checks_output.failed(output)
+        ) or "<tool_use_error>" in output
         kept = output[:4000] if failed or self.full else ""
         yield self._event(
             EventKind.RESULT, Speaker.TOOL, kept, command=command, path=path, failed=failed, denied=denied, **shown
@@ -182,7 +186,7 @@ class _Walk:
             yield self._event(EventKind.MARKER, Speaker.PERSON, "", marker="denied")
 
     def _event(self, kind: EventKind, speaker: Speaker, text: str, **more: Any) -> Event:
-        return Event(kind, self.first or self.at.line, self.at.turn, speaker, text[:BLOCK_KEPT], at=self.time, **more)
+        return Event(kind, self.first or self.now, self.at.turn, speaker, text[:BLOCK_KEPT], at=self.time, **more)
 
 
 def _command(fields: dict[str, str], fences: list[tuple[str, str]], text: str) -> str:

@@ -1,0 +1,92 @@
+"""Whether a tool's output shows a failure, also where the command hid its exit code behind a pipe."""
+
+from __future__ import annotations
+
+import re
+
+_PAIRS = (
+    ("failed", r"\b[1-9]\d* (?:\w+ )?failed\b"),
+    ("failure", r"\b[1-9]\d* failures?\b"),
+    (" error", r"\b[1-9]\d* errors?\b|^[\w./-]+: error:|\bnpm error\b"),
+    ("error:", r"^(?:[\w./-]+: )?error:|[:\d)] error:|^error(?:\[\w+\])?:"),
+    ("error TS", r"\berror TS\d+:"),
+    ("error[", r"^error\[\w+\]:"),
+    ("Error: ", r"^\s*(?:[\w.]+\.)?(?:[A-Z]\w*)?Error: "),
+    ("Exception: ", r"^\s*(?:[\w.]+\.)?[A-Z]\w*Exception: "),
+    ("FAIL", r"\bFAILED\b|^(?:--- )?FAIL\b|\bBUILD FAILED\b"),
+    ("Traceback", r"Traceback \(most recent call last\)"),
+    ("fatal: ", r"^fatal: "),
+    ("panic: ", r"^panic: "),
+    ("xit code", r"\b[eE]xit(?:ed with)? code:? [1-9]"),
+    ("xit status", r"\bexit status [1-9]"),
+    ("ERR!", r"\bnpm ERR!"),
+    ("command not found", r"command not found"),
+    ("No such file or directory", r"No such file or directory"),
+    ("undefined: ", r"\bundefined: \w+"),
+    ("egmentation fault", r"[sS]egmentation fault"),
+    ("✗ ", r"^\s*✗ "),
+    ("✖ ", r"^\s*✖ "),
+)
+"""What a plain search looks for first, and the pattern that its line must hold; the search is what is fast."""
+
+_TEXT = tuple((needle, re.compile(pattern)) for needle, pattern in _PAIRS)
+_RAW_NEEDLES = (
+    b"ailed", b"ailure", b"rror", b"xception: ", b"FAIL", b"raceback", b"fatal: ", b"panic: ", b"xit ", b"ERR!", b"not found",
+    b"No such", b"ndefined: ",
+)
+_ANY = re.compile("|".join(pattern for _, pattern in _PAIRS))
+_LOOKED_AT = 20_000
+_REACH = 160
+
+_LOOKING = re.compile(
+    r"""\s*(?:(?:cd|export|set|source)\ [^&;|\n]+(?:&&|;)\s*|\w+=\S*\s+|(?:sudo|time|command|env)\s+)*
+    (?:cat|head|tail|less|more|grep|egrep|rg|ag|ack|find|fd|ls|tree|wc|sed\ -n|awk|jq|stat|file|du|df|ps|pwd|which|type|echo
+      |printf|diff|xxd|strings|sleep|man|date|env
+      |git\ (?:-C\ \S+\ |--no-pager\ )*(?:status|diff|log|show|blame|branch|grep|ls-files|remote|config|rev-parse|stash\ list|reflog|cat-file)
+      |gh\ \w+\ (?:view|list|diff|status)|docker\ (?:ps|logs|images)|kubectl\ (?:get|describe|logs)
+      |Get-Content|Select-String|Get-ChildItem|dir)\b""",
+    re.X,
+)
+_THEN = re.compile(r"&&|\|\||;|\n")
+
+
+def only_looks(command: str) -> bool:
+    """Whether a command only shows things: what its output says of failures is no failed check."""
+    if not _LOOKING.match(command):
+        return False
+    parts = [part for part in _THEN.split(command[:2000]) if part.strip()]
+    return all(_LOOKING.match(part) or part.strip().startswith(("cd ", "#", "export ", "set ", "source ")) for part in parts)
+
+
+def failed(output: str) -> bool:
+    """Whether the output of a command, exit code unknown or 0, reports that something failed."""
+    return bool(failure_line(output))
+
+
+def failure_line(output: str) -> str:
+    """A line of an output that reports a failure, or nothing; looks at 20,000 characters."""
+    output = output[:_LOOKED_AT]
+    for needle, pattern in _TEXT:
+        found = output.find(needle)
+        while found >= 0:
+            begin = output.rfind("\n", 0, found) + 1
+            end = output.find("\n", found)
+            end = len(output) if end < 0 else end
+            if pattern.search(output[begin:end]):
+                return output[begin:end].strip()
+            found = output.find(needle, end)
+    return ""
+
+
+def raw_failed(line: bytes, begin: int = 0) -> bool:
+    """The same on the raw JSON of a result from byte `begin` on, where a line break is `\\n`; may say yes too often."""
+    for needle in _RAW_NEEDLES:
+        found = line.find(needle, begin)
+        while found >= 0:
+            first = max(line.rfind(b"\\n", max(begin, found - _REACH), found) + 2, found - _REACH)
+            last = found + 40
+            part = line[first:last].decode("utf-8", "replace").split('"content":')[-1].lstrip(' "')
+            if _ANY.search(part):
+                return True
+            found = line.find(needle, last)
+    return False

@@ -1,0 +1,161 @@
+"""Episodes: what belongs to one problem, and how many rounds of rework it took.
+
+A round is an edit after evidence that the last edit failed: a check that did not pass, a person's
+correction, a pasted error, a refused call. The first attempt is round 0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..model import Episode, Event, EventKind
+
+KEPT = 12
+_CHECK = re.compile(
+    r"\b(?:test|tests|pytest|unittest|jest|vitest|mocha|rspec|tox|nox|ctest|check|lint|eslint|ruff|mypy|flake8|tsc|build|compile|make"
+    r"|cargo|go (?:build|vet|run|test)|gradle\w*|mvn|dotnet|npm|pnpm|yarn|bun|node|python3?|ruby|php|java|javac|gcc|g\+\+|clang|cmake"
+    r"|bash|sh|run|start|serve|deploy|terraform|docker|kubectl|curl|mise|task|just|bazel|swift|xcodebuild|flutter|dart|uv|conda|pip3?"
+    r"|\./\S+)\b"
+)
+
+
+@dataclass
+class _Open:
+    """An episode under way."""
+
+    turn: int
+    line: int
+    last_turn: int
+    last_line: int
+    paths: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    rounds: int = 0
+    failed: bool = False
+    passed: bool = False
+    rejected: bool = False
+    turn_edits: int = 0
+
+
+class Tracker:
+    """Follows a session's events and keeps its episodes.
+
+    `feed` takes tool events, `said` a prompt with what it means; `episodes` may be asked at any time.
+    """
+
+    def __init__(self) -> None:
+        self.done: list[Episode] = []
+        self.open: _Open | None = None
+
+    def feed(self, event: Event) -> None:
+        """One call or result of the agent."""
+        if event.kind is EventKind.CALL and event.path and event.tool != "Read":
+            self._edit(event)
+        elif event.kind is EventKind.RESULT and event.denied:
+            self._fail(event, "", rejected=True)
+        elif event.kind is EventKind.RESULT and event.command:
+            self._ran(event)
+
+    def said(self, event: Event, *, correction: bool, paste_failed: bool, continues: bool) -> None:
+        """One prompt.
+
+        Args:
+            correction: it rejects or corrects what was delivered.
+            paste_failed: it holds pasted output that shows a failure.
+            continues: it goes on with the same matter (a short consent, an answer, a remark).
+        """
+        now = self.open
+        if now is None:
+            return
+        if correction or paste_failed:
+            self._fail(event, event.text[:200] if paste_failed else "", rejected=correction)
+        elif not continues:
+            # A new wish: if it touches other files, it is another problem.
+            now.turn_edits = -1
+        now.last_turn, now.last_line = event.turn, event.line
+
+    def episodes(self) -> tuple[Episode, ...]:
+        """All episodes with at least one edit, the one under way included."""
+        last = (_closed(self.open, ended=False),) if self.open and self.open.paths else ()
+        return (*self.done, *last)
+
+    def _edit(self, event: Event) -> None:
+        now = self.open
+        if now is not None and now.turn_edits == -1 and not now.failed and event.path not in now.paths:
+            self._close()
+            now = None
+        if now is None:
+            now = self.open = _Open(event.turn, event.line, event.turn, event.line)
+        if now.turn_edits == -1:
+            if not now.failed and now.rounds == 0:
+                now.turn, now.line = event.turn, event.line
+            now.turn_edits = 0
+        if now.failed and now.paths:
+            now.rounds += 1
+        now.failed = now.passed = now.rejected = False
+        now.turn_edits += 1
+        now.last_turn, now.last_line = event.turn, event.line
+        _keep(now.paths, event.path)
+
+    def _ran(self, event: Event) -> None:
+        now = self.open
+        if now is None or not _CHECK.search(event.command):
+            return
+        now.last_turn, now.last_line = max(now.last_turn, event.turn), event.line
+        if event.failed:
+            self._fail(event, event.text[:300])
+        else:
+            now.passed = not now.rejected
+            now.failed = now.rejected and now.failed
+        _keep(now.commands, event.command[:200])
+
+    def _fail(self, event: Event, error: str, rejected: bool = False) -> None:
+        now = self.open
+        if now is None or not now.paths:
+            return
+        now.failed, now.passed = True, False
+        now.rejected = now.rejected or rejected
+        now.last_turn, now.last_line = event.turn, event.line
+        if error:
+            _keep(now.errors, error)
+
+    def _close(self) -> None:
+        if self.open is not None and self.open.paths:
+            self.done.append(_closed(self.open, ended=True))
+        self.open = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A mapping that `from_json` takes back; ended episodes without rework are let go."""
+        return {"done": [asdict(item) for item in self.done if item.rework_rounds], "open": asdict(self.open) if self.open else None}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Tracker:
+        """The tracker in `data`; an empty one when it does not hold."""
+        tracker = cls()
+        try:
+            tracker.done = [
+                Episode(**{key: tuple(value) if isinstance(value, list) else value for key, value in item.items()})
+                for item in data["done"]
+            ]
+            tracker.open = _Open(**data["open"]) if data["open"] else None
+        except (KeyError, TypeError):
+            return cls()
+        return tracker
+
+
+def _keep(values: list[str], value: str) -> None:
+    if value not in values and len(values) < KEPT:
+        values.append(value)
+
+
+def _closed(now: _Open, ended: bool) -> Episode:
+    if now.failed:
+        solved = "abandoned" if ended else "no"
+    else:
+        solved = "yes" if now.passed or (ended and now.rounds) else "unclear"
+    return Episode(
+        (now.turn, now.last_turn), (now.line, now.last_line), now.rounds, solved,
+        tuple(now.paths), tuple(now.errors), tuple(now.commands),
+    )

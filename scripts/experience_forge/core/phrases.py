@@ -1,0 +1,233 @@
+"""Finds corrections and lasting preferences in a person's words, clause by clause, in both languages.
+
+The cues are data (`rules/phrases.yaml`); this module compiles and applies them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..errors import Invalid
+
+LONG_WORDS = 700
+"""Above this many characters a prompt is a specification: only its beginning and end are read for cues."""
+LONG_HEAD, LONG_TAIL = 400, 250
+START_REACH = 320
+
+_SENTENCE = re.compile(r"[^.!?。！？;；\n…]*(?:\.(?!\s|$)[^.!?。！？;；\n…]*)*(?:[.!?。！？;；…]+|\n+|$)")
+_CLAUSE_END = re.compile(r"[,，、:：—(（)）]+|\s-+\s|\.{2,}|…+| (?=(?:but|because|since|so that|although|though|however|while|whereas) )")
+_ASKS = re.compile(
+    r"^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|question|actually|or)[,:]? )*"
+    r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do|does|did|can|could|should|would|will|shall|has|have"
+    r"|isn't|aren't|don't (?:we|you|they)|doesn't|didn't|shouldn't|wouldn't|couldn't|can't (?:we|you|i)|any)\b"
+)
+_ZH_ASKS = re.compile(r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$")
+
+
+@dataclass(frozen=True)
+class Cue:
+    """One general form of the language that marks a correction or a preference."""
+
+    name: str
+    kind: str
+    on: str
+    needs: str
+    question: bool
+    short: int
+    hint: tuple[str, ...]
+    pattern: str
+    unless: str
+    also: str
+
+    @cached_property
+    def find(self) -> re.Pattern[str]:
+        """The compiled pattern; made on first use, since most cues are never tried in a short session."""
+        return re.compile(self.pattern)
+
+    @cached_property
+    def spoil(self) -> re.Pattern[str] | None:
+        """What takes the cue back."""
+        return re.compile(self.unless) if self.unless else None
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A cue found in a prompt, with the words that hold it."""
+
+    kind: str
+    detector: str
+    quote: str
+    strength: str = "strong"
+
+
+@dataclass(frozen=True)
+class Before:
+    """What the agent had done before a prompt.
+
+    `after`: it said or did something in this session; `work`: it changed or ran something in the
+    last turns; `own`: it acted or answered in the turn just before; `asked`: its last answer ended in
+    a question; `stopped`: the person interrupted or refused what it was doing.
+    """
+
+    after: bool = False
+    work: bool = False
+    own: bool = False
+    asked: bool = False
+    stopped: bool = False
+
+    def allows(self, needs: str) -> bool:
+        """Whether a cue with this need counts here."""
+        return needs == "none" or bool(getattr(self, needs))
+
+
+@dataclass(frozen=True)
+class _Text:
+    text: str
+    question: bool
+    calm: bool
+    supposed: bool
+
+
+class Phrases:
+    """The compiled cues.
+
+    Args:
+        rules: the mapping of `rules/phrases.yaml`, with sets still named or already filled in.
+
+    Raises:
+        Invalid: naming every cue that does not hold.
+    """
+
+    def __init__(self, rules: Mapping[str, Any]) -> None:
+        sets = {f"{{{name}}}": str(text) for name, text in dict(rules.get("sets") or {}).items()}
+        faults: list[str] = []
+        self.cues = tuple(cue for item in rules.get("cues") or () if (cue := _cue(item, sets, faults)))
+        if faults:
+            raise Invalid("rules/phrases.yaml does not hold", "restore the file or install again", faults)
+        self._calm = re.compile("|".join(f"(?:{text})" for text in rules["calm"]))
+        self._supposed = re.compile(_filled(str(rules["supposed"]), sets))
+
+    def find(self, words: str, before: Before) -> list[Hit]:
+        """All cues that count in a person's words.
+
+        Args:
+            words: the person's part of a prompt, pastes and quotations already taken out.
+            before: what the agent had done.
+        """
+        plain = _plain(words)
+        if not plain:
+            return []
+        hits: dict[str, Hit] = {}
+        parts = self._parts(plain)
+        for cue in self.cues:
+            if not before.allows(cue.needs) or (cue.short and len(plain) > cue.short):
+                continue
+            if not any(hint in plain for hint in cue.hint):
+                continue
+            found = self._first(cue, parts[cue.on], before)
+            if found:
+                for kind in (cue.kind, cue.also):
+                    if kind and kind not in hits:
+                        hits[kind] = Hit(kind, cue.name, found)
+        if "correction" not in hits and before.stopped and self._speaks_up(parts):
+            hits["correction"] = Hit("correction", "stopped", plain[:160])
+        return list(hits.values())
+
+    def _first(self, cue: Cue, texts: list[_Text], before: Before) -> str:
+        for part in texts:
+            if part.question and not cue.question:
+                continue
+            if cue.kind == "correction" and (part.calm or (part.supposed and cue.needs in ("work", "own"))):
+                continue
+            if cue.name.endswith(".no") and before.asked:
+                continue
+            if not any(hint in part.text for hint in cue.hint) or not cue.find.search(part.text):
+                continue
+            if cue.spoil is not None and cue.spoil.search(part.text):
+                continue
+            return part.text
+        return ""
+
+    def _speaks_up(self, parts: Mapping[str, list[_Text]]) -> bool:
+        """After an interrupt, a statement that is no question, no praise and no `go on` redirects the agent."""
+        first = parts["sentence"][0]
+        return not (
+            first.question or first.calm or len(first.text) < 4
+            or any(part.question for part in parts["sentence"])
+            or re.match(r"^(?:please )?(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b|^(?:继续|接着|好了?|可以|执行)", first.text)
+        )
+
+    def _parts(self, plain: str) -> dict[str, list[_Text]]:
+        sentences: list[_Text] = []
+        clauses: list[_Text] = []
+        for text in _looked_at(plain):
+            for sentence in _SENTENCE.findall(text):
+                sentence = sentence.strip()
+                if sentence:
+                    clauses += self._clauses(sentence)
+                    sentences.append(self._text(sentence, _is_question(sentence)))
+        start = re.sub(r"^(?:@\S+\s+)+", "", plain)[:START_REACH]
+        first = next(iter(_SENTENCE.findall(start)), start)
+        return {
+            "sentence": sentences or [self._text(plain[:START_REACH], False)],
+            "clause": clauses,
+            "start": [self._text(start, _is_question(first.strip()), calm_in=first[:60])],
+        }
+
+    def _clauses(self, sentence: str) -> list[_Text]:
+        parts = [part.strip() for part in _CLAUSE_END.split(sentence) if part and part.strip()]
+        asked = bool(re.search(r"[?？]\s*$", sentence))
+        opened = bool(_ASKS.match(sentence))
+        found = []
+        for number, part in enumerate(parts):
+            last = number == len(parts) - 1
+            question = bool(_ASKS.match(part) or _ZH_ASKS.search(part)) or (asked and (last or (opened and number == 0)))
+            found.append(self._text(part, question))
+        return found
+
+    def _text(self, text: str, question: bool, calm_in: str | None = None) -> _Text:
+        calm = self._calm.search(text if calm_in is None else calm_in)
+        return _Text(text, question, bool(calm), bool(self._supposed.search(text)))
+
+
+def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:
+    if not isinstance(item, dict) or not all(item.get(key) for key in ("name", "kind", "pattern", "hint")):
+        faults.append(f"a cue needs name, kind, pattern and hint: {str(item)[:80]}")
+        return None
+    try:
+        return Cue(
+            name=str(item["name"]), kind=str(item["kind"]), on=str(item.get("on", "clause")),
+            needs=str(item.get("needs", "after")), question=bool(item.get("question", False)),
+            short=int(item.get("short", 0)), hint=tuple(str(hint) for hint in item["hint"]),
+            pattern=_filled(str(item["pattern"]), sets), unless=_filled(str(item.get("unless", "")), sets),
+            also=str(item.get("also", "")),
+        )
+    except (TypeError, ValueError) as error:
+        faults.append(f"{item.get('name')}: {error}")
+        return None
+
+
+def _filled(pattern: str, sets: Mapping[str, str]) -> str:
+    for _ in range(3):
+        for name, text in sets.items():
+            pattern = pattern.replace(name, text)
+    return pattern
+
+
+def _plain(words: str) -> str:
+    text = words.lower().replace("’", "'").replace("`", "'").replace("´", "'")
+    return re.sub(r"[ \t\u3000]+", " ", re.sub(r"^\s*(?:[-*•]|\d+[.)、])\s+", "", text)).strip()
+
+
+def _looked_at(plain: str) -> tuple[str, ...]:
+    if len(plain) <= LONG_WORDS:
+        return (plain,)
+    return plain[:LONG_HEAD], plain[-LONG_TAIL:]
+
+
+def _is_question(sentence: str) -> bool:
+    return bool(re.search(r"[?？]\s*$", sentence) or _ZH_ASKS.search(sentence) or _ASKS.match(sentence))

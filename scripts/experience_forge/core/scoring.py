@@ -1,0 +1,73 @@
+"""Adds up signals: what the sum is, why, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Invalid
+from ..model import Score, Signal, SignalKind
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights by kind of signal and the two thresholds (`rules/scoring.yaml`)."""
+
+    kinds: Mapping[str, float]
+    weak: float
+    suggest: float
+    stress: float
+    rework_rounds: int
+
+    @classmethod
+    def of(cls, rules: Mapping[str, Any]) -> Weights:
+        """The weights in a rule file.
+
+        Raises:
+            Invalid: naming every fault.
+        """
+        kinds = rules.get("weights")
+        faults = [f"weights.{kind.value}: a number is missing" for kind in SignalKind
+                  if not isinstance(kinds, dict) or not isinstance(kinds.get(kind.value), (int, float))]
+        thresholds = rules.get("thresholds")
+        faults += [f"thresholds.{name}: a number is missing" for name in ("suggest", "stress")
+                   if not isinstance(thresholds, dict) or not isinstance(thresholds.get(name), (int, float))]
+        if faults:
+            raise Invalid("rules/scoring.yaml does not hold", "restore the file or install again", faults)
+        assert isinstance(kinds, dict) and isinstance(thresholds, dict)
+        return cls(
+            {str(kind): float(weight) for kind, weight in kinds.items()}, float(rules.get("weak_share", 0.0)),
+            float(thresholds["suggest"]), float(thresholds["stress"]), int(rules.get("rework_rounds", 2)),
+        )
+
+    def of_signal(self, kind: SignalKind, strength: str = "strong") -> float:
+        """The weight of one signal; a weak one counts by the share in the file."""
+        return self.kinds[kind.value] * (1.0 if strength == "strong" else self.weak)
+
+
+def score(signals: Iterable[Signal], weights: Weights, threshold: float | None = None) -> Score:
+    """The score of a session or a draft.
+
+    Each kind counts once, by its best signal: three corrections are one reason to keep something, and
+    a correction of rework that was counted is the same reason.
+
+    Args:
+        threshold: the score from which to suggest, when the user's own differs from the file's.
+    """
+    best: dict[SignalKind, Signal] = {}
+    more: dict[SignalKind, int] = {}
+    for signal in signals:
+        more[signal.kind] = more.get(signal.kind, 0) + 1
+        if signal.kind not in best or signal.weight > best[signal.kind].weight:
+            best[signal.kind] = signal
+    lines = []
+    total = 0.0
+    for kind in SignalKind:
+        if kind in best:
+            signal = best[kind]
+            total += signal.weight
+            others = f" (+{more[kind] - 1} more, counted once)" if more[kind] > 1 else ""
+            lines.append(f"{signal.weight:g} {kind.value}: {signal.detector}, turn {signal.turn}: {signal.quote[:80]}{others}")
+    limit = weights.suggest if threshold is None else threshold
+    return Score(total, total >= limit, total >= weights.stress, tuple(lines))

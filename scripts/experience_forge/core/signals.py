@@ -1,0 +1,222 @@
+"""Signals of a session: its events in, scored reasons to keep something out.
+
+`Watch` is fed one event after another and can be put away and taken up again, so that the Stop hook
+does each turn's work once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..model import Episode, Event, EventKind, Signal, SignalKind, Speaker
+from . import checks_output, speakers
+from .episodes import Tracker
+from .phrases import Before, Hit, Phrases
+from .scoring import Weights
+
+QUOTE = 200
+WORK_REACH = 3
+"""Turns for which an edit or a run counts as what a complaint is about."""
+
+_ASKS = re.compile(r"[?？]\s*(?:[*_`)\]]|\s)*$")
+_GOES_ON = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go (?:ahead|on)|continue|proceed|do it|please do|sounds good|let'?s (?:do|go|implement|try)|option \w+"
+    r"|[a-d1-9]\b|both|all|right|correct|try again|thanks?|done|好|可以|行|继续|执行|是|对|嗯|开始|接着|没错|同意)\b|^.{0,24}$",
+    re.I,
+)
+
+
+@dataclass
+class Turn:
+    """What was found in one user turn."""
+
+    turn: int
+    line: int
+    speaker: str
+    labels: list[str] = field(default_factory=list)
+    strength: str = ""
+    why: str = ""
+
+
+class Watch:
+    """Follows one session.
+
+    Args:
+        phrases: the compiled cues.
+        weights: weights by kind.
+        explain: cues for root causes and design decisions (`rules/scoring.yaml`, `explain`).
+        keep_turns: keep every turn for `turns`; off in the hook, which needs the signals only.
+    """
+
+    def __init__(self, phrases: Phrases, weights: Weights, explain: Mapping[str, Any], *, keep_turns: bool = True) -> None:
+        self.phrases = phrases
+        self.weights = weights
+        self.causes = [re.compile(text, re.I) for text in explain.get("root_cause", ())]
+        self.choices = [re.compile(text, re.I) for text in explain.get("design", ())]
+        self.reasons = [re.compile(text, re.I) for text in explain.get("reason", ())]
+        self.keep_turns = keep_turns
+        self.turns: list[Turn] = []
+        self.signals: list[Signal] = []
+        self.tracker = Tracker()
+        self.before = _State()
+
+    def feed(self, event: Event) -> None:
+        """One event, in the order of the session."""
+        state = self.before
+        if event.kind is EventKind.PROMPT:
+            self._prompt(event)
+        elif event.kind is EventKind.CALL:
+            state.calls += 1
+            state.acted = event.turn
+            state.tools = True
+            self.tracker.feed(event)
+        elif event.kind is EventKind.RESULT:
+            self.tracker.feed(event)
+            self._ran(event)
+        elif event.kind is EventKind.ANSWER:
+            state.spoke = True
+            state.asked = bool(_ASKS.search(event.text[-200:]))
+            self._explained(event)
+        elif event.marker == "interrupt":
+            state.stopped = state.stopped or state.calls > 0
+        elif event.marker == "denied":
+            self._denied(event)
+
+    def episodes(self) -> tuple[Episode, ...]:
+        """The episodes so far."""
+        return self.tracker.episodes()
+
+    def all_signals(self) -> list[Signal]:
+        """Signals of turns and of episodes, in the order of turns."""
+        rework = [
+            self._signal(SignalKind.REWORK, episode.turns[0], episode.lines[0], _described(episode), f"rework-{episode.rework_rounds}")
+            for episode in self.episodes() if episode.rework_rounds >= self.weights.rework_rounds
+        ]
+        return sorted([*self.signals, *rework], key=lambda signal: (signal.turn, signal.line))
+
+    def _prompt(self, event: Event) -> None:
+        state = self.before
+        heard = speakers.hear(event.text, headless=event.speaker is not Speaker.PERSON)
+        hits: list[Hit] = []
+        if heard.speaker is Speaker.PERSON:
+            hits = self.phrases.find(heard.words, state.seen(event.turn))
+        kinds = [hit.kind for hit in hits]
+        for hit in hits:
+            self._hit(event, hit)
+        if self.keep_turns:
+            strength = hits[0].strength if hits else ""
+            self.turns.append(Turn(event.turn, event.line, heard.speaker.value, kinds, strength, heard.why))
+        if heard.why not in ("machine", "headless"):
+            self.tracker.said(
+                event,
+                correction="correction" in kinds,
+                paste_failed=bool(heard.pasted) and checks_output.failed(heard.pasted),
+                continues=heard.why != "person" or bool(_GOES_ON.match(heard.words)) or heard.words.endswith(("?", "？")),
+            )
+            state.last_prompt = heard.words[:QUOTE]
+        state.next_turn()
+
+    def _hit(self, event: Event, hit: Hit) -> None:
+        if hit.quote == self.before.last_hit:
+            return  # the client stored the prompt again, after a hook had blocked it
+        self.before.last_hit = hit.quote
+        kind = SignalKind(hit.kind)
+        self.signals.append(self._signal(kind, event.turn, event.line, hit.quote, hit.detector, hit.strength))
+
+    def _denied(self, event: Event) -> None:
+        self.before.stopped = True
+        if event.text:
+            self.signals.append(self._signal(SignalKind.CORRECTION, event.turn, event.line, event.text, "refused-with-words"))
+
+    def _ran(self, event: Event) -> None:
+        """A command that failed and, after an edit, passes: its cause was found."""
+        state = self.before
+        if not event.command:
+            return
+        if event.failed:
+            state.failures[event.command[:120]] = state.failures.get(event.command[:120], 0) + 1
+            state.failed_turns += 1
+        elif event.command[:120] in state.failures:
+            state.fixed = state.failures.pop(event.command[:120])
+
+    def _explained(self, event: Event) -> None:
+        """The agent names a cause after several failures, or a choice with its alternatives and reason."""
+        state = self.before
+        text = event.text[:6000]
+        if state.failed_turns >= 2:
+            for cause in self.causes:
+                found = cause.search(text)
+                if found:
+                    self._once(SignalKind.ROOT_CAUSE, event, _around(text, found.start()), "cause-after-failures")
+                    state.failed_turns = 0
+                    break
+        if any(choice.search(text) for choice in self.choices) and any(reason.search(text) for reason in self.reasons):
+            found = next(choice.search(text) for choice in self.choices if choice.search(text))
+            assert found is not None
+            self._once(SignalKind.DESIGN, event, _around(text, found.start()), "alternatives-weighed")
+
+    def _once(self, kind: SignalKind, event: Event, quote: str, detector: str) -> None:
+        if not any(signal.kind is kind and signal.turn == event.turn for signal in self.signals):
+            self.signals.append(self._signal(kind, event.turn, event.line, quote, detector))
+
+    def _signal(self, kind: SignalKind, turn: int, line: int, quote: str, detector: str, strength: str = "strong") -> Signal:
+        return Signal(kind, self.weights.of_signal(kind, strength), turn, line, quote[:QUOTE], detector, strength)
+
+    def to_json(self) -> dict[str, Any]:
+        """A mapping that `resume` takes back."""
+        return {
+            "before": asdict(self.before),
+            "tracker": self.tracker.to_json(),
+            "signals": [{**asdict(signal), "kind": signal.kind.value} for signal in self.signals[-100:]],
+        }
+
+    def resume(self, data: Any) -> None:
+        """Take up what `to_json` put away; starts anew when it does not hold."""
+        try:
+            self.before = _State(**data["before"])
+            self.signals = [Signal(**{**item, "kind": SignalKind(item["kind"])}) for item in data["signals"]]
+            self.tracker = Tracker.from_json(data["tracker"])
+        except (KeyError, TypeError, ValueError):
+            self.before, self.signals, self.tracker = _State(), [], Tracker()
+
+
+@dataclass
+class _State:
+    """What happened before the next prompt."""
+
+    calls: int = 0
+    acted: int = -100
+    tools: bool = False
+    spoke: bool = False
+    asked: bool = False
+    stopped: bool = False
+    ever: bool = False
+    last_hit: str = ""
+    last_prompt: str = ""
+    failed_turns: int = 0
+    fixed: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+
+    def seen(self, turn: int) -> Before:
+        acted = self.calls > 0 or self.spoke
+        ever = self.ever or acted
+        # Exports without tool records tell nothing of edits: what the agent said has to do.
+        work = self.calls > 0 or turn - self.acted <= WORK_REACH if self.tools else ever
+        return Before(after=ever, work=work, own=acted, asked=self.asked, stopped=self.stopped)
+
+    def next_turn(self) -> None:
+        self.ever = self.ever or self.calls > 0 or self.spoke
+        self.calls, self.spoke, self.asked, self.stopped = 0, False, False, False
+
+
+def _around(text: str, place: int) -> str:
+    begin = max(text.rfind("\n", 0, place), text.rfind(". ", 0, place), text.rfind("。", 0, place)) + 1
+    return text[begin : begin + QUOTE].strip()
+
+
+def _described(episode: Episode) -> str:
+    paths = ", ".join(path.replace("\\", "/").rsplit("/", 1)[-1] for path in episode.paths[:3])
+    return f"{episode.rework_rounds} rounds on {paths}" + (f": {episode.errors[0][:80]}" if episode.errors else "")

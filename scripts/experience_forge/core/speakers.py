@@ -1,0 +1,199 @@
+"""Who spoke: a person's own words told apart from what machines wrote and what was pasted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..model import Speaker
+
+PASTE_PLACE = "\n"
+"""What stands for a paste that was taken out: a line break, so that no clause reaches over it."""
+
+LONG_PROSE = 220
+"""Characters from which formal prose about code, with nobody speaking in it, counts as a pasted review."""
+
+_TURN_SKIPPED = re.compile(
+    r"\s*(?:<(?:command|local-command|system|bash|task|ide_)|\[Request interrupted by user)", re.I
+)
+
+_MACHINE_STARTS = re.compile(
+    r"""\s*(?:
+      <(?:command|local-command|system|task-|bash-|ide_|user-prompt-submit-hook|teammate|hook|session-start
+         |environment_context|user_instructions|post-tool-use|persisted-output|tool_use_error|experience-forge)
+      | \[(?:Request\ interrupted|experience-forge|Image:\ |SYSTEM\b|System\ )
+      | Caveat:\ The\ messages\ below
+      | This\ session\ is\ being\ continued\ from
+      | (?:Operation|Execution)\ stopped\ by\ (?:\w+\ )?hook
+      | (?:\w+\ )?[Hh]ook\ (?:feedback|error|blocking\ error|additional\ context|success)\b
+      | (?:Stop|PreToolUse|PostToolUse|UserPromptSubmit|SessionStart|SubagentStop)(?::\w+)?\ (?:hook|says)\b
+      | Implement\ the\ (?:following\ plan:|plan\ as\ specified)
+      | Base\ directory\ for\ this\ skill:
+      | (?:Unknown|Unrecognized)\ (?:slash\ command|skill)
+      | Continue\ from\ where\ you\ left\ off\.?\s*$
+      | Continue\ the\ conversation\ from\ where
+      | Your\ task\ is\ to\ create\ a\ detailed\ summary
+      | Please\ continue\ the\ conversation\ from\ where\ we\ left
+      | Another\ Claude\ session\ sent\ a\ message
+      | A\ background\ (?:task|agent|command)\b.{0,60}\b(?:completed|finished|failed)
+      | API\ Error:?\ \d{3}
+      | \(no\ content\)\s*$ | Tool\ loaded\.\s*$ | No\ response\ requested\.\s*$
+      | \#\ (?:AGENTS|CLAUDE)\.md\ instructions
+    )""",
+    re.X,
+)
+
+_TAG_BLOCK = re.compile(
+    r"<([a-zA-Z][\w:-]{1,60})(?:\s[^<>]{0,300})?>.*?</\1>", re.S
+)
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.S | re.M)
+
+_PASTED_LINE = re.compile(
+    r"""^[ \t]*(?:
+      >                                                  # quoted mail or Markdown
+      | [❯➜$%λ»]\s | (?:\w+@[\w.-]+[:~][^\n]{0,60}|PS\ [A-Z]:[^\n>]{0,80}>|\(\w[\w.-]*\)\ \w+@)[$\#>%\ ]
+      | [+-](?:\s{2,}|\t|[^\s\-+].*[;{}()=:]\s*$)         # a diff
+      | (?:diff\ --git|index\ [0-9a-f]{6,}|@@\ -|---\ a/|\+\+\+\ b/)
+      | (?:\[?\d{4}-\d\d-\d\d[T\ ]?|\[?\d\d:\d\d:\d\d)       # a log line
+      | (?:at\ [\w$.<>/]+\s?\(|File\ "[^"]+",\ line\ \d|\.{3}\ \d+\ more|Caused\ by:|Traceback\b)
+      | (?:[A-Z]\w*(?:Error|Exception|Warning)|(?:npm|yarn|pnpm|pip|cargo|make|go|gcc|ld|fatal|panic|error|warning
+           |ERROR|WARN(?:ING)?|INFO|DEBUG|FAIL(?:ED)?|PASS(?:ED)?|\[\w+\])(?:\[\w+\])?\s?[:!])
+      | (?:={3,}|-{4,}|\#{4,}|\*{4,}|_{4,}|[│┃├└┌┐┘┤─━═║╔╚▶●○⏺⎿✓✔✗✘✖×⚠]\s|\|[^\n]*\|\s*$)
+      | [\w./\\-]+\.\w{1,5}:\d+(?::\d+)?[:\s]               # file:line:
+      | (?:---|===|\.\.\.)\s?(?:RUN|PASS|FAIL|SKIP)
+      | [{}\[\]();,]+\s*$ | "[\w.$-]+"\s?:
+      | (?:import|from|const|let|var|func|def|class|return|public|private|static|\#include|package|export|async)\s
+          [^\n]*[;{(:=][^\n]{0,40}$
+      | (?:curl|sudo|docker|kubectl|git|npm|pnpm|npx|pip3?|uv|conda|apt(?:-get)?|brew|python3?|cd|ls|mkdir|chmod)\s
+          [\w./@<>=:"'$~\\*-]+(?:\s-{1,2}\w[^\n]*)?\s*$
+    )""",
+    re.X | re.M,
+)
+
+_INTRODUCED = re.compile(
+    r"""(?:feedback|comments?|review(?:er)?|suggest(?:ion|s|ed)|said|says|wrote|reports?|reported|reply|replied
+       |bot|copilot|codex|cursor|coderabbit|bugbot|gemini|chatgpt|output|logs?|errors?|message|trace(?:back)?
+       |following|this|these|here|got|see|below|example|prompt|diff
+       |评论|反馈|意见|建议|回复|他说|她说|报错|日志|输出|如下|结果|内容|错误|信息|提示)
+       [^\n:：]{0,40}[:：][ \t]*\n""",
+    re.X | re.I,
+)
+
+_SEVERITY = re.compile(r"^\W{0,4}(?:Low|Medium|High|Critical|Minor|Major)\s(?:Severity|Priority|risk)\b", re.I | re.M)
+_REVIEW_WORDS = re.compile(
+    r"\b(?:consider|potential(?:ly)?|inconsisten\w+|could (?:lead|cause|result|be)|may (?:lead|cause|result|be)"
+    r"|this (?:means|causes|creates|results|could|may|can|will|breaks|is because)|which (?:means|could|may|causes|can)"
+    r"|misleading|redundant|duplicated?|silently|incorrectly|should (?:be|use|also|handle)|when\b|if\b|however)\b",
+    re.I,
+)
+_SPOKEN = re.compile(
+    r"\b(?:I|I'[a-z]+|i'm|my|me|we|we'[a-z]+|us|our|let'?s|please|pls|can you|could you|you|your|thanks|hmm|ok|okay|yes|yeah)\b"
+    r"|[\u4e00-\u9fff]"
+)
+_CODE_NAME = re.compile(r"\b(?:[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\w+_\w+|\w+\(\)|[\w/]+\.\w{1,4}\b)|`[^`]+`")
+
+_QUOTES = re.compile(
+    "`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|「[^」\n]{1,400}」|『[^』\n]{1,400}』|《[^》\n]{1,200}》"
+    "|‘[^’\n]{1,400}’|(?<![A-Za-z0-9])'[^'\n]{1,200}'(?![A-Za-z0-9])"
+)
+QUOTE_PLACE = " ‹› "
+"""What stands for a quotation inside a person's sentence; no cue matches it."""
+
+_ATTACHED = re.compile(r"(?:(?<=\s)|^)@[\w./\\~<>\-\u4e00-\u9fff]+(?::\d+(?:-\d+)?)?|https?://\S+|\[Image #?\d*\]")
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What of a prompt is a person's own.
+
+    `why` names what was found (`person`, `machine`, `paste`, `review`, `headless`, `duplicate`);
+    `words` is the person's part with quotations blanked, `pasted` the rest.
+    """
+
+    speaker: Speaker
+    why: str
+    words: str
+    pasted: str = ""
+
+
+def counts_as_turn(text: str) -> bool:
+    """Whether a prompt record is numbered as a user turn (command echoes and markers are not)."""
+    return not _TURN_SKIPPED.match(text)
+
+
+def is_machine(text: str) -> bool:
+    """Whether a client, a hook, a tool, or this program wrote the prompt."""
+    return bool(_MACHINE_STARTS.match(text))
+
+
+def hear(text: str, *, headless: bool = False) -> Spoken:
+    """Tell the person's words in one prompt from the rest.
+
+    Args:
+        text: the whole prompt.
+        headless: the session ran without a person (a script sent its prompts).
+    """
+    if headless:
+        return Spoken(Speaker.MACHINE, "headless", "", text)
+    if is_machine(text):
+        return Spoken(Speaker.MACHINE, "machine", "", text)
+    words, pasted = _without_pastes(text)
+    if not words.strip():
+        return Spoken(Speaker.MACHINE, "paste", "", pasted)
+    if is_review(words):
+        return Spoken(Speaker.MACHINE, "review", "", text)
+    quiet = _ATTACHED.sub(" ", _QUOTES.sub(QUOTE_PLACE, words))
+    return Spoken(Speaker.PERSON, "person", quiet.strip(), pasted)
+
+
+def is_review(text: str) -> bool:
+    """Whether the text reads like a review comment of a third party: formal, about code, nobody speaks."""
+    if _SEVERITY.search(text):
+        return True
+    if len(text) < LONG_PROSE or _SPOKEN.search(text):
+        return False
+    return len(_CODE_NAME.findall(text)) >= 2 and bool(_REVIEW_WORDS.search(text)) and text.strip()[:1].isupper()
+
+
+def _without_pastes(text: str) -> tuple[str, str]:
+    taken: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        taken.append(match.group(0))
+        return PASTE_PLACE
+
+    rest = _TAG_BLOCK.sub(take, _FENCE.sub(take, text)) if "<" in text or "``" in text or "~~" in text else text
+    introduced = _INTRODUCED.search(rest)
+    if introduced and len(rest) - introduced.end() > 80 and not _is_list(rest[introduced.end():]):
+        taken.append(rest[introduced.end():])
+        rest = rest[: introduced.end()]
+    kept = _own_lines(rest, taken)
+    return kept, "\n".join(taken)
+
+
+def _is_list(text: str) -> bool:
+    """Numbered or dashed wishes under a colon are the person's own."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return bool(lines) and sum(bool(re.match(r"(?:\d+[.)、]|[-*•])\s?\S", line)) for line in lines) * 2 >= len(lines)
+
+
+def _own_lines(text: str, taken: list[str]) -> str:
+    lines = text.split("\n")
+    if len(lines) == 1:
+        if _PASTED_LINE.match(text) and not _SPOKEN.search(text):
+            taken.append(text)
+            return ""
+        return text
+    marks = [bool(line.strip()) and bool(_PASTED_LINE.match(line)) for line in lines]
+    # Output has lines that look like prose; between two pasted lines they belong to the paste.
+    pasted = [index for index, mark in enumerate(marks) if mark]
+    if len(pasted) >= 3:
+        for index in range(pasted[0], pasted[-1]):
+            if lines[index].strip():
+                marks[index] = marks[index] or not _SPOKEN.search(lines[index])
+    kept = []
+    for line, mark in zip(lines, marks, strict=True):
+        if mark:
+            taken.append(line)
+        kept.append("" if mark else line)
+    return "\n".join(kept)

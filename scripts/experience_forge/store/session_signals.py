@@ -1,0 +1,65 @@
+"""One session file, read and explained: the reader, the detectors and their rules put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..core.phrases import Phrases
+from ..core.scoring import Weights
+from ..core.signals import Turn, Watch
+from ..model import Episode, SessionInfo, Signal
+from . import readers, ruleset
+
+
+@dataclass(frozen=True)
+class Detectors:
+    """The rules of signals, compiled."""
+
+    phrases: Phrases
+    weights: Weights
+    explain: dict[str, Any]
+
+    def watch(self, *, keep_turns: bool = True) -> Watch:
+        """A fresh watch over one session."""
+        return Watch(self.phrases, self.weights, self.explain, keep_turns=keep_turns)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What was found in one session."""
+
+    info: SessionInfo
+    turns: tuple[Turn, ...]
+    episodes: tuple[Episode, ...]
+    signals: tuple[Signal, ...]
+    weights: Weights
+
+
+@cache
+def detectors() -> Detectors:
+    """The detectors by the rule files.
+
+    Raises:
+        Invalid: when a rule file does not hold.
+    """
+    scoring = ruleset.load("scoring")
+    return Detectors(Phrases(ruleset.load("phrases")), Weights.of(scoring), dict(scoring.get("explain") or {}))
+
+
+def of_file(path: Path, *, full: bool = False) -> Explained:
+    """Everything found in one session file.
+
+    Raises:
+        Refused: when it can't be read.
+        Invalid: when no reader knows its format.
+    """
+    session = readers.open_session(path, full=full)
+    watch = detectors().watch()
+    for event in session.events():
+        watch.feed(event)
+    return Explained(
+        session.info, tuple(watch.turns), watch.episodes(), tuple(watch.all_signals()), detectors().weights
+    )
