@@ -24,8 +24,11 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of the evaluation sets")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "experience-forge-tokenizers")
+    parser.add_argument("--count", type=Path, help="only fill in the counts of a file of samples (tests/data)")
     given = parser.parse_args(arguments)
     counters = tokenizers(given.cache)
+    if given.count:
+        return count(given.count, counters)
     sets = samples(given.data)
     figures = {}
     for name, counter in counters.items():
@@ -41,6 +44,15 @@ def main(arguments=None):
     below = sum(row["below"] for rows in figures.values() for row in rows.values())
     print(json.dumps({"eval": "tokens", "below": below, "tokenizers": figures}))
     return 1 if below else 0
+
+
+def count(path, counters):
+    """Write the counts of all tokenizers into a file of `[{"name", "text", "counts"}]`."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    for sample in found:
+        sample["counts"] = {name: counter(sample["text"]) for name, counter in counters.items()}
+    path.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return 0
 
 
 def tokenizers(cache):

@@ -110,7 +110,8 @@ def _more(left: int, settings: Settings, book: Book) -> str:
 
 def block(entry: Entry, book: Book) -> str:
     """The text of one entry's block in a project's file."""
-    values = {**_values(entry, book), "trigger": _clipped(trigger(entry, book), 100)}
+    values = _values(entry, book)
+    values = {**values, "title": _clipped(values["title"], 80), "trigger": _clipped(values["trigger"], 100)}
     return book.render("project-block", entry.language, values).strip("\n")
 
 

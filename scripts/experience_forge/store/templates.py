@@ -1,7 +1,7 @@
 """Reads `templates.md`, the one source of rendered texts, and the version of it that a user agreed to.
 
-A data home keeps the templates that its projections were made with (`<home>/templates.md`), so that
-an update of the skill changes what a client loads only after one consent (`accept`).
+A data home keeps the templates that its projections were first made with (`<home>/templates.md`), so
+that an update of the skill changes what a client loads only after one consent (`renewal`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core import body, projection, rendering
+from ..core import body, changes, projection, rendering
 from ..core.rendering import Book
-from ..errors import Invalid
+from ..errors import Invalid, Refused
 from ..model import Entry, Kind
-from . import files, ruleset
+from . import files, journal, ruleset
 from .home import Home, skill_folder
 
 _VERSION = re.compile(r"^Template version: (\d{1,4})$", re.MULTILINE)
@@ -25,6 +25,10 @@ _NAME = re.compile(r"[a-z][a-z-]*(?:\.(?:en|zh))?")
 _BLOCK = re.compile(r"^```jinja\n(?P<text>.*?\n)```$", re.MULTILINE | re.DOTALL)
 PLACEHOLDERS = ("id", "title", "rule", "signals", "score")
 """Fields that stay open in the texts for hooks, as `{id}`."""
+RENEWED = "@tuning/templates-accepted.md"
+"""Key of the base that a renewal put in place."""
+OWN = "@tuning/templates.md"
+"""Key of the user's own versions of some templates."""
 _FOR_HOOKS = ("delivery-head", "delivery-line", "suggestion", "suggestion-strong")
 
 
@@ -71,24 +75,39 @@ def shipped() -> Book:
 
 
 def accepted(home: Home) -> Book:
-    """The templates that the user agreed to: those kept in the home, else the shipped ones.
+    """The templates that the user agreed to, with the user's own over them.
 
-    A kept copy that no longer holds is left alone, and the shipped templates are used.
+    The base is the update that was confirmed last, else the copy kept when projections were first made,
+    else the shipped text. What is not confirmed in the journal, or no longer holds, does not count.
     """
-    try:
-        return parse(files.read_text(_kept(home)))
-    except (FileNotFoundError, Invalid):
-        return shipped()
+    return _with_own(home, _base(home))
 
 
-def accept(home: Home, book: Book) -> None:
-    """Keep these templates for all coming projections; called when they are first used, and on consent."""
+def updated(home: Home) -> Book:
+    """The shipped templates with the user's own over them: what `accepted` becomes by a renewal."""
+    return _with_own(home, shipped())
+
+
+def keep(home: Home, book: Book) -> None:
+    """Keep these templates as the base; only for the very first projections, which the installer announced."""
     files.write_text(_kept(home), book.text)
 
 
 def is_kept(home: Home) -> bool:
-    """Whether this home holds a copy of its own."""
-    return _kept(home).exists()
+    """Whether this home has a base of its own."""
+    return _kept(home).exists() or _confirmed(home, RENEWED) is not None
+
+
+def renewal(home: Home, shown: str, language: str) -> changes.Change:
+    """The change that makes the shipped templates the base, for the inbox.
+
+    Args:
+        shown: the difference in what a client loads.
+    """
+    before = _confirmed(home, RENEWED)
+    title = f"模板更新到第 {shipped().version} 版" if language == "zh" else f"templates of version {shipped().version}"
+    write = changes.Write(RENEWED, files.sha256(before.encode("utf-8")) if before is not None else "", shipped().text)
+    return changes.Change("tuning", title, language=language, summary=shown, writes=(write,))
 
 
 def tuned(book: Book, tuning: str) -> Book:
@@ -165,6 +184,41 @@ def for_hooks(book: Book, language: str) -> dict[str, str]:
     """What hooks say, each with its fields open as `{name}`: hooks have no jinja2, and fill them in."""
     values = {name: rendering.Safe("{" + name + "}") for name in PLACEHOLDERS}
     return {name: book.render(name, language, values).rstrip("\n") for name in _FOR_HOOKS}
+
+
+def _base(home: Home) -> Book:
+    for text in (_confirmed(home, RENEWED), _read(_kept(home))):
+        try:
+            if text is not None:
+                return parse(text)
+        except Invalid:
+            continue
+    return shipped()
+
+
+def _with_own(home: Home, base: Book) -> Book:
+    own = _confirmed(home, OWN)
+    try:
+        return tuned(base, own) if own is not None else base
+    except Invalid:
+        return base
+
+
+def _confirmed(home: Home, key: str) -> str | None:
+    """Text of a tuning file when the journal says that a person confirmed these very bytes."""
+    text = _read(home.root.joinpath(*key[1:].split("/")))
+    if text is None:
+        return None
+    known = journal.confirmed(home).get(key)
+    good = known is not None and known.proven and known.sha256 == files.sha256(text.encode("utf-8"))
+    return text if good else None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return files.read_text(path)
+    except (OSError, Refused):
+        return None
 
 
 def _kept(home: Home) -> Path:

@@ -1,0 +1,229 @@
+"""Projects confirmed entries into Claude Code's folders and into projects' memory files (DESIGN 6)."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..core import managed_block, projection, tracks
+from ..core.changes import Change as Update
+from ..core.rendering import Book
+from ..errors import Refused
+from ..model import Entry, Status, Track
+from ..store import config, entries, files, launcher, log, projects, ruleset, templates
+from ..store.home import Home
+from . import claude_files
+from .claude_files import Change, Install
+
+PROJECT_FILES = ("CLAUDE.md", "CLAUDE.local.md")
+
+
+def project(home: Home) -> list[Change]:
+    """Write all projections from the confirmed, proven entries; returns what was changed.
+
+    What can't be written (edited by hand, foreign, unclear markers) is left, and logged for doctor.
+
+    Raises:
+        Refused: when another run holds the lock of the projections.
+    """
+    with files.locked(home.root / "projections.lock"):
+        if not templates.is_kept(home):
+            templates.keep(home, templates.shipped())
+        book = templates.accepted(home)
+        confirmed = _confirmed(home)
+        done = [claude_files.write(change) for change in _user_changes(home, confirmed, book)]
+        for path, make in _block_edits(home, confirmed, book):
+            again = partial(claude_files.block_change, path, make)
+            done.append(claude_files.write(again(), again))
+        _remember(home, [change.path for change in done if change.path.name in PROJECT_FILES])
+    for change in done:
+        if change.note:
+            log.fault("projection", f"{change.path}: {change.note}")
+    return [change for change in done if change.before != change.after]
+
+
+def plan(home: Home, book: Book | None = None) -> list[Change]:
+    """What `project` would change or can't, without writing: each with its bytes before and after."""
+    return _planned(home, _confirmed(home), book or templates.accepted(home))
+
+
+def targets(home: Home, entry: Entry) -> list[tuple[Path, str]]:
+    """The files that would change if this entry were confirmed, each with its diff (of what a model sees)."""
+    book = templates.accepted(home)
+    others = [one for one in _confirmed(home) if one.id != entry.id and one.id not in entry.parents]
+    active = [dataclasses.replace(entry, status=Status.ACTIVE)]
+    here = entry.track is Track.PROJECT
+    now = {change.path: change.before for change in _planned(home, others, book, here)}
+    found = []
+    for change in _planned(home, [*others, *active], book, here):
+        text = diff(change.path, now.get(change.path, change.before), change.after)
+        names = f"[{entry.id}]" in _seen(change.after)
+        if change.note and _mentions(change, entry):
+            found.append((change.path, f"{change.path}: {change.note}\n"))
+        elif text and (names or change.after is not None):
+            found.append((change.path, text))
+    return found
+
+
+def renewal(home: Home) -> list[Change]:
+    """What an update of the templates would change in what a client loads; empty when nothing.
+
+    Until the user agrees, projections are made with the templates that were agreed to.
+    """
+    if not templates.is_kept(home):
+        return []
+    kept, new = templates.accepted(home), templates.updated(home)
+    if kept.text == new.text:
+        return []
+    confirmed = _confirmed(home)
+    old = {change.path: change.after for change in _planned(home, confirmed, kept, everything=True)}
+    changes = _planned(home, confirmed, new, everything=True)
+    return [change for change in changes if _seen(old.get(change.path)) != _seen(change.after)]
+
+
+def renewal_proposal(home: Home) -> Update | None:
+    """The one proposal that renews all projections after an update of the templates; None when nothing changes.
+
+    Its summary shows the difference in every file that a client loads.
+    """
+    found = renewal(home)
+    if not found:
+        return None
+    shown = "\n".join(diff(change.path, change.before, change.after) for change in found)
+    return templates.renewal(home, shown, config.language())
+
+
+def merge_proposal(home: Home) -> tuple[str, str] | None:
+    """Two domains whose skills should become one, when there are more than the client has room for."""
+    settings = _settings(home, hooks=False)
+    return projection.project(_confirmed(home), settings, templates.accepted(home)).merge
+
+
+def unproject(home: Home, *, dry_run: bool = False) -> list[Change]:
+    """Take all projections of this home away; the user's own bytes stay."""
+    found = claude_files.installs(home)
+    done: list[Change] = []
+    for place, install in enumerate(found, 1):
+        done += claude_files.unproject(home, install.client_folder, blocks=place == len(found), dry_run=dry_run)
+    return done
+
+
+def diff(path: Path, before: bytes | None, after: bytes | None) -> str:
+    """A unified diff of what a model sees of a file: our marks are left out."""
+    lines = difflib.unified_diff(
+        _seen(before).splitlines(keepends=True), _seen(after).splitlines(keepends=True),
+        str(path) if before is not None else "/dev/null", str(path) if after is not None else "/dev/null", n=1,
+    )  # fmt: skip
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+
+
+def _planned(
+    home: Home, confirmed: Iterable[Entry], book: Book, here: bool = True, *, everything: bool = False
+) -> list[Change]:
+    confirmed = list(confirmed)
+    changes = list(_user_changes(home, confirmed, book))
+    changes += [claude_files.block_change(path, make) for path, make in _block_edits(home, confirmed, book, here)]
+    return changes if everything else [change for change in changes if change.before != change.after or change.note]
+
+
+def _user_changes(home: Home, confirmed: Iterable[Entry], book: Book) -> Iterator[Change]:
+    confirmed = list(confirmed)
+    for install in claude_files.installs(home):
+        made = projection.project(confirmed, _settings(home, install.hooks), book)
+        wanted = {
+            claude_files.path_of(install.client_folder, name): managed_block.stamp(text, book.version)
+            for name, text in made.files.items()
+        }
+        for path, data in wanted.items():
+            yield claude_files.file_change(path, data)
+        for path in claude_files.ours(install.client_folder):
+            if path not in wanted:
+                yield claude_files.file_change(path, None)
+
+
+def _block_edits(
+    home: Home, confirmed: Iterable[Entry], book: Book, here: bool = True
+) -> Iterator[tuple[Path, Any]]:
+    """Memory files of projects with the function that brings our blocks in them up to date."""
+    confirmed = list(confirmed)
+    chosen = str(config.load()["project_file"])
+    name = chosen if chosen in PROJECT_FILES else PROJECT_FILES[0]
+    present = projects.current(home) if here else None
+    places = claude_files.block_files(home)
+    if present and any(entry.project in present.ids for entry in confirmed):
+        places.append(Path(present.root) / name)
+    known = claude_files.known_ids(home) if places else set()
+    for path in dict.fromkeys(places):
+        if not path.parent.is_dir():
+            continue
+        owner = projects.current(home, str(path.parent)).ids
+        mine = [entry for entry in confirmed if entry.project in owner and path.name == name]
+        wanted = projection.blocks(mine, _settings(home, hooks=False), book)
+        yield path, partial(managed_block.update, wanted=wanted, known=known, template=book.version)
+
+
+def _remember(home: Home, tried: Iterable[Path]) -> None:
+    """Keep the list of files that hold blocks of ours now."""
+    found = dict.fromkeys((*claude_files.block_files(home), *tried))
+    known = claude_files.known_ids(home) if found else set()
+    claude_files.keep_block_files(home, [path for path in found if _holds_ours(path, known)])
+
+
+def _holds_ours(path: Path, known: set[str]) -> bool:
+    try:
+        return any(block.id in known for block in managed_block.scan(files.read_bytes(path)).blocks)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, Refused):
+        return True
+
+
+def _confirmed(home: Home) -> list[Entry]:
+    """Entries that a client may be given: confirmed by a person, unchanged since, active."""
+    return [stored.entry for stored in entries.load_all(home).deliverable()]
+
+
+def _settings(home: Home, hooks: bool) -> projection.Settings:
+    chosen = config.load()
+    rules = tracks.rules_of(ruleset.load("tracks"), chosen.get("domains"))
+    merged = chosen.get("merged_domains") or {}
+    return projection.Settings(
+        language=config.language(), command=launcher.launcher(home), hooks=hooks, domains=rules.domains,
+        merged={str(one): str(other) for one, other in merged.items()} if isinstance(merged, dict) else {},
+        usefulness={str(k): float(v) for k, v in _derived(home, "usefulness", {}).items()},
+        withheld=frozenset(str(one) for one in _derived(home, "withheld", [])),
+        salt=claude_files.salt(home),
+    )  # fmt: skip
+
+
+def _derived(home: Home, name: str, default: Any) -> Any:
+    """What measuring left for us in `derived/<name>.json`; the default while there is nothing."""
+    try:
+        data = json.loads(files.read_text(home.derived / f"{name}.json"))
+    except (OSError, ValueError, Refused):
+        return default
+    return data if isinstance(data, type(default)) else default
+
+
+def _mentions(change: Change, entry: Entry) -> bool:
+    where = {Track.PROFILE: "profile.md", Track.PERSONAL: "index.md", Track.DOMAIN: "SKILL.md"}
+    return change.path.name == where.get(entry.track, change.path.name) and (
+        entry.track is not Track.PROJECT or change.path.name in PROJECT_FILES
+    )
+
+
+def _seen(data: bytes | None) -> str:
+    """What a model sees of a file: our mark and markers, comments on their own lines, are taken out by the client."""
+    if not data:
+        return ""
+    text = data.decode("utf-8", "replace")
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("<!-- experience-forge"))
+
+
+__all__ = ["Change", "Install", "diff", "merge_proposal", "plan", "project", "renewal", "renewal_proposal", "targets",
+           "unproject"]  # fmt: skip
