@@ -10,6 +10,7 @@ import sys
 import time
 
 KEPT = ("CLAUDE", "EXPERIENCE_FORGE")
+LEFT_OUT = ("TOKEN", "KEY", "SECRET")
 
 
 def main(arguments):
@@ -19,7 +20,8 @@ def main(arguments):
         event = json.loads(raw)
     except ValueError:
         event = {"unparsed": raw}
-    environment = {name: value for name, value in os.environ.items() if name.startswith(KEPT)}
+    names = [name for name in os.environ if name.startswith(KEPT) and not any(word in name for word in LEFT_OUT)]
+    environment = {name: os.environ[name] for name in names}
     with open(arguments[0], "a", encoding="utf-8") as log:
         log.write(json.dumps({"event": event, "env": environment}, ensure_ascii=False) + "\n")
     if len(arguments) < 2:

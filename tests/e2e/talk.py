@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from experience_forge.store.proposals import Proposal
 
 from .lab import Lab, read_lines
 from .layout import Installed
-from .server import Json, Turn, bash, calls, say
+from .server import Json, Request, Turn, bash, calls, say
 from .terminal import DIALOG, Terminal
 
 
@@ -68,6 +69,22 @@ class Talk:
         """Wait for the end mark; all tool results that the model has seen by then."""
         self.terminal.wait(self.mark, seconds=40)
         return self.terminal.server.steps[-1].results
+
+    def steps(self) -> list[Request]:
+        """All requests of the session so far, a subagent's included."""
+        return self.terminal.server.steps
+
+    def until(self, condition: Callable[[], bool], seconds: float = 30) -> None:
+        """Wait for something that the screen does not show.
+
+        Raises:
+            TimeoutError: when it never came.
+        """
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                raise TimeoutError(self.terminal.screen())
+            time.sleep(0.15)
 
     def answer(self, *keys: str) -> str:
         """Wait for the dialog, read it, press keys; the screen as it was."""

@@ -7,12 +7,12 @@ import difflib
 import os
 import re
 import time
-from typing import Any
+from pathlib import Path
 
 from .. import shared
-from ..clients import ancestry
+from ..clients import ancestry, claude_code
 from ..core import changes, consent
-from ..errors import Invalid, NeedsConsent, Usage
+from ..errors import ForgeError, Invalid, NeedsConsent, Usage
 from ..fast import confirm_line, dialog, visible
 from ..model import Consent
 from ..report import Output
@@ -53,9 +53,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     try:
         done = shared.carry_out(home, proposal, given)
     except BaseException:
-        receipts.settled(home, given.receipt)
+        # What was journalled before a fault still has to be settled.
+        if all(record["consent"].get("receipt") != given.receipt for record in journal.pending(home)):
+            receipts.settled(home, given.receipt)
         raise
-    _tell(home, proposal, done, out)
+    _tell(home, done, out)
     return 0
 
 
@@ -163,12 +165,12 @@ def _dry_run(home: Home, args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _tell(home: Home, proposal: Proposal, done: shared.Done, out: Output) -> None:
+def _tell(home: Home, done: shared.Done, out: Output) -> None:
     applied = done.applied
     track = applied.change.track
     when = out.text(f"confirm.acts_{track if track in ('profile', 'personal', 'domain', 'project') else 'other'}")
     path = str(applied.paths[0]) if applied.paths else ""
-    targets = [str(target) for target in done.targets] or _targets(proposal)
+    targets = [str(target) for target in done.targets or _targets(home, applied)]
     given = applied.record["consent"]
     out.data({
         "entry": applied.entries[0].id if applied.entries else "",
@@ -187,6 +189,9 @@ def _tell(home: Home, proposal: Proposal, done: shared.Done, out: Output) -> Non
         out.talk(out.text("confirm.undone", id=undone))
 
 
-def _targets(proposal: Proposal) -> list[str]:
-    found: Any = proposal.meta.get("targets") or []
-    return [str(each["path"]) for each in found if isinstance(each, dict) and each.get("path")]
+def _targets(home: Home, applied: library.Applied) -> list[Path]:
+    """Where it will be once its proof is settled."""
+    try:
+        return sorted({path for entry in applied.entries for path, _ in claude_code.targets(home, entry)})
+    except ForgeError:
+        return []
