@@ -35,6 +35,19 @@ def confirm(home: Home, found: Iterable[Entry]) -> list[StoredEntry]:
     return list(entries.load_all(home).entries)
 
 
+def written(home: Home, found: Iterable[Entry]) -> list[StoredEntry]:
+    """Entries as confirmed ones with their files, without a journal: for hooks, which read file and index only."""
+    stored = []
+    for entry in found:
+        data = codec.render(entry).encode("utf-8")
+        path = home.entries.joinpath(*key_of(entry).split("/"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        digest = files.sha256(data)
+        stored.append(StoredEntry(entry, path, key_of(entry), digest, Confirmed(digest, "terminal", 1, "", "")))
+    return stored
+
+
 def unwritten(found: Iterable[Entry]) -> list[StoredEntry]:
     """Entries as confirmed ones without a file: enough for an index that nothing is delivered from."""
     return [

@@ -81,7 +81,7 @@ def _others(options: argparse.Namespace, count: int, with_aliases: bool) -> list
 
 def evaluate(own: list[Any], others: list[Any], queries: list[dict[str, Any]]) -> tuple[Tally, float, float]:
     """One store: its tally, its prompt floor, and seconds of its build."""
-    from experience_forge.fast import lookup, rank
+    from experience_forge.fast import batch, lookup, rank
     from experience_forge.store import recall_index
     from experience_forge.store.entries import Library
     from experience_forge.store.home import Home
@@ -106,7 +106,7 @@ def evaluate(own: list[Any], others: list[Any], queries: list[dict[str, Any]]) -
                 given = rank.words(connection, prefilter.present("w", rank.prompt_words(text)), text)
                 best = given[0] if given else rank.prompt(connection, text, (), settings["complaints"])
             else:
-                present = prefilter.present("e", rank.anchor_words(text))
+                present = prefilter.errors(batch.anchor_words(text))
                 ranked = [(score, ids[n]) for score, n, _ in rank.combined(connection, text, present, (), 10)]
                 hits = rank.errors(connection, present, text)
                 best = hits[0] if hits else None

@@ -1,5 +1,7 @@
 """The recall index as hooks read it: prefilter first, the database only on a possible hit."""
 
+import sys
+
 from . import minijson, system
 
 VERSION = 1
@@ -7,6 +9,7 @@ VERSION = 1
 
 PREFILTER = "recall.txt"
 SETTINGS = "recall.json"
+PARTNERS = 60
 _HEAD = 1024
 _BUCKETED = ("e", "w")
 
@@ -102,6 +105,13 @@ class Prefilter:
                 found.append(key)
         return found
 
+    def errors(self, words):
+        """The anchor keys that an output's words show: single words, and pairs of those that need a partner."""
+        found = self.present("e", words)
+        partners = sorted(key[1:] for key in self.present("e", ["~" + word for word in words]))[:PARTNERS]
+        pairs = [one + "+" + other for at, one in enumerate(partners) for other in partners[at + 1:]]
+        return found + self.present("e", pairs)
+
     def close(self):
         """Give the file back."""
         system.calls.close(self.descriptor)
@@ -127,14 +137,39 @@ def settings(home):
     return value if isinstance(value, dict) else {}
 
 
+def engine():
+    """The module `_sqlite3`, without the import of `functools` that takes four fifths of its start.
+
+    It asks that module for `lru_cache` alone, for its statement cache: a stand-in over the C part
+    serves while it starts. Any trouble, and it is imported as usual.
+    """
+    found = sys.modules.get("_sqlite3")
+    if found is not None or "functools" in sys.modules:
+        import _sqlite3
+
+        return _sqlite3
+    try:
+        from _functools import _lru_cache_wrapper
+
+        stand_in = type(sys)("functools")
+        stand_in.lru_cache = lambda size=128: lambda function: _lru_cache_wrapper(function, size, False, tuple)
+        sys.modules["functools"] = stand_in
+        import _sqlite3
+    except Exception:
+        sys.modules.pop("functools", None)
+        import _sqlite3
+    finally:
+        sys.modules.pop("functools", None)
+    return _sqlite3
+
+
 def connect(home, head):
     """The database of a prefilter, read only and without locks: its bytes never change.
 
     Raises:
         Exception: of `_sqlite3`, when it can't be read.
     """
-    import _sqlite3
-
+    _sqlite3 = engine()
     path = path_of(home, head["db"])
     if system.kind(path) != "file":
         raise OSError("%s is missing" % path)

@@ -71,11 +71,6 @@ def _pairs(words):
     return pairs
 
 
-def anchor_words(text):
-    """The distinct signature words of an output, to be looked up in the prefilter."""
-    return list(dict.fromkeys(word for line in signature.lines_of(text) for word in sorted(line)))
-
-
 def rarest(connection, words, limit=TERMS):
     """The rarest of the words that the index knows, as (word, number of entries)."""
     known = []

@@ -15,6 +15,7 @@ _WRAPPERS = {
     "command": "", "exec": "-a", "nice": "-n", "ionice": "-c -n -p", "xargs": "-I -n -P -L -d -E -s -a", "time": "-f -o",
     "stdbuf": "-i -o -e", "builtin": "", "setsid": "",
 }
+KEY_WORDS = 3
 _DEPTH = 8
 _LIMIT = 20000
 
@@ -43,10 +44,10 @@ def matches(pattern, words):
 
 
 def key_of(pattern):
-    """The prefilter key of a pattern: its first two literal words, one when the second is not, else `*`."""
+    """The prefilter key of a pattern: its literal words before the first `*`, at most three; `*` without one."""
     words = pattern.replace(":*", " *").split()
     literal = []
-    for word in words[:2]:
+    for word in words[:KEY_WORDS]:
         if "*" in word:
             break
         literal.append(word)
@@ -57,9 +58,10 @@ def keys_for(found):
     """All keys under which a pattern for these commands may stand."""
     keys = ["*"]
     for words in found:
-        name = name_of(words[0])
-        for key in (name, name + " " + words[1] if len(words) > 1 else ""):
-            if key and key not in keys:
+        key = name_of(words[0])
+        for word in ("", *words[1:KEY_WORDS]):
+            key = key + " " + word if word else key
+            if key not in keys:
                 keys.append(key)
     return keys
 

@@ -6,8 +6,6 @@ shipped lists of generic errors: `no module named` is in many of them and says l
 in none and says much; a quoted name counts double, since it is what tells siblings apart.
 """
 
-import math
-
 from .tokens import STOP, bigrams, clipped, is_path, noise, runs, stem, translate, without_ansi
 
 VERSION = 1
@@ -32,53 +30,58 @@ _ENDINGS = frozenset(
 _PAIRS = {"'": "'", '"': '"', "`": "`'", "“": "”", "‘": "’", "「": "」"}
 
 
+_known = {}
+
+
 def words(line):
     """The signature words of one line, in order: paths, numbers, hashes, versions dropped; codes stay."""
+    if not line.isascii():
+        line = "".join(_sides(line))
+    if "/" in line or "\\" in line:
+        line = " ".join([chunk for chunk in line.split() if not _place(chunk)])
     out = []
-    for chunk in line.split():
-        if chunk.isascii():
-            if not is_path(chunk) and "://" not in chunk:
-                _ascii(chunk, out)
-            continue
-        for piece in _sides(chunk):
-            if not is_path(piece) and "://" not in piece:
-                _ascii(piece, out) if piece.isascii() else _mixed(piece, out)
+    for word in translate(line).split():
+        found = _known.get(word)
+        if found is None:
+            found = _known[word] = _word(word)
+        out.extend(found)
     return out
 
 
-def _sides(chunk):
-    # Chinese stands next to a path without a blank: part them first.
-    parts, start = [], 0
-    for index in range(1, len(chunk) + 1):
-        if index == len(chunk) or chunk[index].isascii() != chunk[start].isascii():
-            parts.append(chunk[start:index])
-            start = index
-    return parts
+def _sides(line):
+    # Chinese stands next to a path or a name without a blank: part them.
+    before = True
+    for mark in line:
+        now = mark.isascii()
+        if now is not before:
+            yield " "
+            before = now
+        yield mark
 
 
-def _ascii(chunk, out):
-    for word in translate(chunk).split():
-        _word(word, out)
+def _place(chunk):
+    return ("/" in chunk or "\\" in chunk) and (is_path(chunk) or "://" in chunk)
 
 
-def _mixed(piece, out):
-    for run, cjk in runs(translate(piece)):
-        if cjk:
-            out.extend(bigrams(run))
-        else:
-            _word(run, out)
-
-
-def _word(word, out):
+def _word(word):
+    """The signature words that one word without marks gives, as a tuple."""
+    if word.isalpha() and word.isascii() and word.islower() and 1 < len(word) < 7:
+        return () if word in STOP else (stem(word),)
+    if not word.isascii():
+        out = []
+        for run, cjk in runs(word):
+            out.extend(bigrams(run) if cjk else _word(run) if run.isascii() else (run.lower(),))
+        return tuple(out)
     word = word.strip("_")
     if "_" in word:
         # GLIBC_2 and PGBOUNCER_17 are one name with a changing number.
         word = word.rstrip("0123456789_")
     if noise(word):
-        return
+        return ()
     low = word.lower().replace("_", "")
-    if low not in STOP:
-        out.append(stem(low) if low == word else low)
+    if low in STOP:
+        return ()
+    return (stem(low) if low == word else low,)
 
 
 def quoted(line):
@@ -130,14 +133,18 @@ def weight(word, weights):
 
 
 def background(lines):
-    """Weights of the words of a list of generic errors: ln((n + 1) / (df + 1/2)), at most UNKNOWN."""
+    """Weights of the words of a list of generic errors: ln((n + 1) / (df + 1/2)), at most what an unknown word says."""
     counts = {}
     for line in lines:
         for word in set(words(line)):
             counts[word] = counts.get(word, 0) + 1
     total = len(lines) + 1
-    ceiling = {word: (UNKNOWN if word.isascii() else BIGRAM_UNKNOWN) for word in counts}
-    return {word: round(min(ceiling[word], math.log(total / (count + 0.5))), 2) for word, count in counts.items()}
+    return {word: round(min(weight(word, {}), _log(total / (count + 0.5))), 2) for word, count in counts.items()}
+
+
+def _log(value):
+    # The limit that defines ln, exact to four digits here: `math` is one more module for hooks to load.
+    return (value ** 1e-6 - 1.0) / 1e-6
 
 
 def compiled(segment, weights):
@@ -154,17 +161,39 @@ def compiled(segment, weights):
     return pairs, share
 
 
-def anchors(pairs, share):
-    """The rarest words, of which every match has at least one (prefix filter)."""
-    total = sum(pairs.values())
-    rest, chosen = total, []
-    for word, value in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0])):
-        # The rounding of weights must not lose a match that is exactly at the share.
-        if rest < share * total - 1e-6:
+def anchors(pairs, share, ordinary=frozenset()):
+    """Keys of which every match shows at least one (prefix filter): a telling word, or a pair of ordinary ones.
+
+    Words that any output is full of (`ordinary`) would have the index opened for nothing: where the
+    telling words are not enough, `~word` says that a word needs a partner, and `one+other` is the pair.
+    """
+    need = share * sum(pairs.values()) - 1e-6
+    by_weight = sorted(pairs.items(), key=lambda pair: (-pair[1], -len(pair[0]), pair[0]))
+    rest = sum(pairs.values())
+    chosen = []
+    for word, value in by_weight:
+        if word not in ordinary:
+            if rest < need:
+                return chosen
+            chosen.append(word)
+            rest -= value
+    if rest < need:
+        return chosen
+    common = [pair for pair in by_weight if pair[0] in ordinary]
+    most = common[0][1]
+    partners = []
+    for word, value in common:
+        # Without two of the partners, the others and the heaviest one do not reach the share.
+        if rest + most < need and len(partners) > 1:
             break
-        chosen.append(word)
+        partners.append(word)
         rest -= value
-    return chosen
+    if most >= need or rest + most >= need:
+        return chosen + [word for word, _ in common]
+    partners.sort()
+    return chosen + ["~" + word for word in partners] + [
+        one + "+" + other for index, one in enumerate(partners) for other in partners[index + 1:]
+    ]
 
 
 def lines_of(text, limit=16000):

@@ -141,7 +141,8 @@ def _generation(home: Home, base: Path | None) -> Iterator[tuple[sqlite3.Connect
 def _finish(home: Home, connection: sqlite3.Connection, name: str) -> dict[str, Any]:
     connection.commit()
     count = int(connection.execute("SELECT count(*) FROM entries").fetchone()[0])
-    header = {"version": lookup.VERSION, "db": name, "entries": count}
+    projects = connection.execute("SELECT count(*) FROM entries WHERE project != ''").fetchone()[0]
+    header = {"version": lookup.VERSION, "db": name, "entries": count, "projects": int(projects)}
     keys = connection.execute("SELECT DISTINCT kind, key FROM keys")
     data = lookup.prefilter(header, keys)
     generic = [row[0] for row in connection.execute(
@@ -173,6 +174,7 @@ def _settings() -> dict[str, Any]:
         "start_characters": min(2000, int(recall.get("start_characters", 2000))),
         "prompt_factor": float(recall.get("prompt_factor", 1.0)),
         "complaints": _complaints(),
+        "project_aliases": dict(recall.get("project_aliases", {})),
         "off_projects": [str(one) for one in recall.get("off_projects", [])],
         "frames": {
             language: {
@@ -192,6 +194,8 @@ def _complaints() -> dict[str, str]:
 def _write_weights(connection: sqlite3.Connection) -> None:
     lists = ruleset.load("calibration")
     weights = signature.background([str(line) for line in lists["errors"]])
+    for word in signature.words(str(lists["ordinary_words"])):
+        weights[word] = min(weights.get(word, signature.UNKNOWN), float(lists["ordinary_weight"]))
     connection.executemany("INSERT INTO weights VALUES (?, ?)", sorted(weights.items()))
 
 
@@ -236,7 +240,7 @@ def _insert(connection: sqlite3.Connection, stored: Sequence[Any], weights: Mapp
                     (numbers["segments"], n, c, segment.share, generic,
                      " ".join(f"{word}:{value}" for word, value in segment.words.items())),
                 )
-                _keys(connection, [("e", key) for key in segment.anchors], numbers["segments"], n)
+                _keys(connection, [("e", key) for key in signature.anchors(segment.words, segment.share, everyday.ordinary)], numbers["segments"], n)
 
 
 def _keys(connection: sqlite3.Connection, keys: Iterable[tuple[str, str]], ref: int, n: int) -> None:
@@ -250,6 +254,7 @@ class _Everyday:
 
     def __init__(self) -> None:
         self.lines = [signature.lines_of(str(line)) for line in ruleset.load("calibration")["errors"]]
+        self.ordinary = frozenset(signature.words(str(ruleset.load("calibration")["ordinary_words"])))
         self.by_word: dict[str, list[int]] = {}
         for index, line in enumerate(self.lines):
             for word in frozenset().union(*line):
@@ -257,8 +262,12 @@ class _Everyday:
 
     def nearest(self, segment: recall_rows.Segment) -> float:
         """The largest share of the segment that one of the failures shows, when it is near enough to matter."""
-        telling = signature.anchors(segment.words, segment.share - signature.MARGIN)
-        near = {index for word in telling for index in self.by_word.get(word, ())}
+        need = (segment.share - signature.MARGIN) * sum(segment.words.values())
+        shown: dict[int, float] = {}
+        for word, value in segment.words.items():
+            for index in self.by_word.get(word, ()):
+                shown[index] = shown.get(index, 0.0) + value
+        near = [index for index, value in shown.items() if value >= need]
         return max((signature.share_seen(segment.words, self.lines[index]) for index in near), default=0.0)
 
 

@@ -21,11 +21,6 @@ class Segment:
     words: Mapping[str, float]
     share: float
 
-    @property
-    def anchors(self) -> tuple[str, ...]:
-        """The words of which every match has at least one."""
-        return tuple(signature.anchors(self.words, self.share))
-
 
 @dataclass(frozen=True)
 class ConditionRow:
@@ -132,3 +127,4 @@ def _segments(text: str, weights: Mapping[str, float]) -> list[Segment]:
             continue
         found.append(Segment(words, share))
     return found
+

@@ -1,0 +1,193 @@
+"""Delivering one entry: in scope, unchanged since it was confirmed, once a session, receipt before words."""
+
+from . import lookup, spool, system
+
+FIELDS = "e.n, e.id, e.sha256, e.path, e.track, e.project, e.guard, e.language, e.kind, e.pinned, e.title, e.rule, e.reason, e.action"
+LOUD = ("hold", "ask", "deny")
+NAMES = tuple(name.strip()[2:] for name in FIELDS.split(","))
+
+
+class Recall:
+    """The index for one call of a hook, opened step by step; `close` gives it back."""
+
+    def __init__(self, context):
+        self.context, self.home = context, context.home
+        self.session = str(context.data.get("session_id") or "")
+        self.agent = str(context.data.get("agent_id") or "")
+        self.prefilter = self.connection = self._settings = self._records = self._project = None
+
+    def open(self):
+        """Open the prefilter; False when there is no index, or none that this version reads."""
+        path = lookup.path_of(self.home, lookup.PREFILTER)
+        try:
+            self.prefilter = lookup.Prefilter(path)
+        except OSError:
+            # No entry was confirmed yet: nothing is wrong.
+            return False
+        except (ValueError, KeyError) as error:
+            self.context.fault("the recall index can't be used: %s" % error)
+            return False
+        return True
+
+    def database(self):
+        """The open database."""
+        if self.connection is None:
+            self.connection = lookup.connect(self.home, self.prefilter.head)
+        return self.connection
+
+    def close(self):
+        """Give files back."""
+        if self.connection is not None:
+            self.connection.close()
+        if self.prefilter is not None:
+            self.prefilter.close()
+
+    @property
+    def settings(self):
+        """Switches and frames of the last build."""
+        if self._settings is None:
+            self._settings = lookup.settings(self.home)
+        return self._settings
+
+    @property
+    def project(self):
+        """The project that this call belongs to."""
+        if self._project is None:
+            from . import git
+
+            folder = git.folder_of(self.context.environ, self.context.data)
+            self._project = git.project(folder, self.settings.get("project_aliases"))
+        return self._project
+
+    @property
+    def scope(self):
+        """Project ids of which entries may be delivered; none are looked for when no entry has a project."""
+        return tuple(self.project.ids) if self.prefilter.head.get("projects") else ()
+
+    @property
+    def records(self):
+        """The ledger of this session so far."""
+        if self._records is None:
+            self._records = spool.read(self.home, self.session)
+        return self._records
+
+    def silent(self):
+        """Whether recall is switched off, in general, for this project or for this session."""
+        off = self.settings.get("off_projects")
+        if not self.settings.get("on", True) or (off and not set(self.project.ids).isdisjoint(off)):
+            return True
+        states = [one.get("recall") for one in self.records if one.get("what") == "state" and one.get("recall")]
+        return bool(states) and states[-1] == "off"
+
+    def entry(self, n):
+        """The row of an entry as a dict."""
+        row = self.database().execute("SELECT %s FROM entries e WHERE e.n = ?" % FIELDS, (n,)).fetchone()
+        return dict(zip(NAMES, row)) if row else None
+
+    def said(self, entry_id, forms=None):
+        """Whether the session (and agent) was given the entry already, and still has it.
+
+        A compaction drops what hooks had said; a `hold` counts for the whole session.
+        """
+        found = False
+        for one in self.records:
+            if str(one.get("agent") or "") != self.agent:
+                continue
+            if one.get("what") == "state" and one.get("state") == "compact" and forms is None:
+                found = False
+            elif one.get("entry") == entry_id and (
+                one.get("what") == "exposure" and (forms is None or one.get("form") in forms)
+                or forms is None and one.get("what") == "opportunity" and one.get("arm") == "withheld"
+            ):
+                found = True
+        return found
+
+    def unchanged(self, entry):
+        """Whether the file still has the bytes that a person confirmed."""
+        data = system.read(system.join(self.home, *entry["path"].split("/")))
+        if data is not None and system.sha256(data) == entry["sha256"]:
+            return True
+        self.context.fault("entry %s has other bytes than were confirmed: not delivered" % entry["id"])
+        return False
+
+    def ready(self, entry):
+        """Whether the entry may be delivered now: unchanged, not drifted, not withheld. Returns a warning or None."""
+        if not self.unchanged(entry):
+            return None
+        warning = self._drift(entry)
+        if warning is None or not self._tossed(entry):
+            return None
+        return warning
+
+    def _drift(self, entry):
+        """Empty, a warning to add, or None when what the entry stands on has gone."""
+        data = system.read(lookup.path_of(self.home, "freshness.tsv"))
+        if not data or ("\n" + entry["id"] + "\t").encode() not in b"\n" + data:
+            return ""
+        from . import freshness
+
+        state, _, detail, delivery = freshness.check(
+            self.home, entry["id"], entry["kind"], self.project.root, system.now()[:10], self.project.id)
+        if delivery == "no":
+            self.context.fault("entry %s not delivered: drifted (%s)" % (entry["id"], detail))
+            return None
+        return detail if state == "drifted" else ""
+
+    def _tossed(self, entry):
+        """Log the opportunity; False when the coin of a holdout says to withhold."""
+        data = system.read(lookup.path_of(self.home, "measure.tsv"))
+        fields = {"arm": "shown", "coin": "none"}
+        if data and ("\n%s\t%s\t" % (entry["id"], entry["sha256"])).encode() in b"\n" + data:
+            from . import coin
+
+            _, fields = coin.decide(self.home, self.session, entry["id"], entry["sha256"], entry, self.records)
+        self.append("opportunity", entry, fields)
+        return fields["arm"] != "withheld"
+
+    def under_test(self, entry):
+        """Whether a holdout may withhold the entry: then only its trigger may deliver it."""
+        data = system.read(lookup.path_of(self.home, "measure.tsv"))
+        return bool(data) and ("\n%s\t" % entry["id"]).encode() in b"\n" + data
+
+    def append(self, what, entry, fields):
+        """One line of the ledger about an entry."""
+        data = self.context.data
+        record = {"what": what, "entry": entry["id"], "sha256": entry["sha256"], "event": self.context.event}
+        if self.agent:
+            record["agent"] = self.agent
+        for name, source in (("call", "tool_use_id"), ("transcript", "transcript_path")):
+            if data.get(source):
+                record[name] = str(data[source])
+        record.update(fields)
+        spool.append(self.home, self.session, record)
+
+    def expose(self, entry, text, place, why, form="remind"):
+        """Write the receipt of a delivery; only then may the text be printed."""
+        self.append("exposure", entry, {"place": place, "form": form, "characters": len(text), "why": why})
+
+    def frame(self, name, entry, **values):
+        """A frame text in the entry's language, its fields filled in."""
+        frames = self.settings.get("frames", {})
+        texts = frames.get(entry["language"]) or frames.get("en") or {}
+        text = texts.get(name, "")
+        for key, value in {"id": entry["id"], "title": entry["title"], **values}.items():
+            text = text.replace("{%s}" % key, str(value))
+        return text
+
+
+def note(recall, entry, parts, warning=""):
+    """The text of an entry: head, then the named parts that it has, one a line."""
+    lines = [recall.frame("head", entry)]
+    for name, field in parts:
+        if entry[field]:
+            lines.append(recall.frame(name, entry, text=entry[field]))
+    if warning:
+        lines.append(recall.frame("stale", entry, text=warning))
+    return "\n".join(lines)
+
+
+def output(event, text):
+    """The client's output that puts a text into the model's context."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+

@@ -1,0 +1,111 @@
+"""SessionStart: the few entries that fit project, branch and last commits, within 2,000 characters."""
+
+from . import deliver, git, rank, spool, system, tokens
+
+LIMIT = 2000
+CANDIDATES = 30
+ALIKE = 0.6
+
+
+def handle(raw, context):
+    """The start text, or None. After a compaction what was said before counts as gone."""
+    data = context.data
+    recall = deliver.Recall(context)
+    try:
+        if data.get("source") == "compact" and recall.session:
+            spool.append(recall.home, recall.session, {"what": "state", "state": "compact", "event": context.event})
+        if not recall.open() or not recall.prefilter.head.get("entries") or recall.silent():
+            return None
+        return answer(recall, str(data.get("source") or "startup"))
+    finally:
+        recall.close()
+
+
+def answer(recall, source):
+    """The output with as many entries as fit, most useful first."""
+    settings = recall.settings
+    limit = min(LIMIT, int(settings.get("start_characters", LIMIT)))
+    count = int(settings.get("start_count", 5))
+    chosen, texts, used = [], [], 0
+    head = ""
+    for entry, why in candidates(recall, loaded(recall)):
+        if len(chosen) == count:
+            break
+        line = "- " + " ".join(part for part in ("[%s]" % entry["id"], entry["title"] + ":", entry["rule"]) if part)
+        head = head or recall.frame("start", entry)
+        if used + len(line) + 1 > limit - len(head) or not recall.unchanged(entry):
+            continue
+        chosen.append((entry, why, line))
+        used += len(line) + 1
+    for entry, why, line in chosen:
+        recall.expose(entry, line, "SessionStart:" + source, why, "start")
+        texts.append(line)
+    return deliver.output("SessionStart", "\n".join([head, *texts])) if chosen else None
+
+
+def candidates(recall, loaded_text):
+    """Entries that fit, the project's own first, then by score; (entry, why)."""
+    project = recall.project
+    words = [project.name.replace("-", " ")]
+    if project.git:
+        words += [git.branch(project.git).replace("/", " "), *git.messages(project.git)]
+    connection, scope = recall.database(), recall.scope
+    (floor,) = connection.execute("SELECT value FROM meta WHERE name = 'prompt_floor'").fetchone()
+    scores = {n: score for score, n in rank.search(connection, "\n".join(words), scope, CANDIDATES)}
+    rows = connection.execute(
+        "SELECT n FROM entries WHERE project IN (%s) AND status = 'active' ORDER BY pinned DESC, updated DESC LIMIT ?"
+        % ",".join("?" * len(scope)), [*scope, CANDIDATES])
+    own = [row[0] for row in rows]
+    found = []
+    for n in dict.fromkeys([*own, *scores]):
+        entry = recall.entry(n)
+        score = scores.get(n, 0.0)
+        # An entry that is given here is not given again where it would act: no loose fits.
+        if (n not in own and score < float(floor)) or not fresh(recall, entry, loaded_text):
+            continue
+        why = "project, branch and commits, score %.1f" % score if score else "an entry of this project"
+        found.append(((not entry["pinned"], n not in own, -score, entry["id"]), entry, why))
+    found.sort(key=lambda one: one[0])
+    return apart([(entry, why) for _, entry, why in found])
+
+
+def apart(found):
+    """Of entries with one meaning the first, which is the project's."""
+    kept, seen = [], []
+    for entry, why in found:
+        words = frozenset(tokens.terms(entry["title"] + " " + entry["rule"]))
+        if any(len(words & other) >= ALIKE * len(words | other) for other in seen if other):
+            continue
+        seen.append(words)
+        kept.append((entry, why))
+    return kept
+
+
+def fresh(recall, entry, loaded_text):
+    """Whether the session does not have the entry yet: not loaded by a file, not said by another hook."""
+    if entry["track"] == "profile" or named(entry["id"], loaded_text) or recall.under_test(entry):
+        return False
+    other = [one for one in recall.records if one.get("form") != "start"]
+    saved, recall._records = recall.records, other
+    try:
+        return not recall.said(entry["id"])
+    finally:
+        recall._records = saved
+
+
+def loaded(recall):
+    """The text of the files that the client loads by itself and that may hold our entries."""
+    root = recall.project.root
+    parts = [system.read_text(system.join(root, name)) for name in ("CLAUDE.md", "CLAUDE.local.md")]
+    return "\n".join(part for part in parts if part)
+
+
+def named(entry_id, text):
+    """Whether a text names the id as a whole word."""
+    at = text.find(entry_id)
+    while at >= 0:
+        around = text[at - 1:at] + text[at + len(entry_id):at + len(entry_id) + 1]
+        if not any(mark.isalnum() or mark == "-" for mark in around):
+            return True
+        at = text.find(entry_id, at + 1)
+    return False
