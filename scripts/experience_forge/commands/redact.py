@@ -1,0 +1,82 @@
+"""`redact`: show a text without its secrets and personal data."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..errors import Invalid
+from ..report import Output
+from ..store import files, redaction
+
+HELP = "Show a text without secrets and personal data, as every draft and entry is kept."
+EPILOG = """examples:
+  experience-forge redact notes.md            the text on stdout, what was taken out on stderr
+  git log -1 | experience-forge redact
+  experience-forge redact --jsonl < lines     a filter: {"id", "text"} lines in and out
+
+JSON: {"text": "...", "counts": {"<kind>": number}}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("file", nargs="?", help="a UTF-8 file; stdin when left out")
+    parser.add_argument(
+        "--jsonl", action="store_true", help='lines of {"id", "text"} from stdin to stdout'
+    )
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Writes no file besides the key of the fingerprints, at first use."""
+    if args.jsonl:
+        return _filter(out)
+    text = files.read_text(_existing(args.file)) if args.file else out.stdin.read()
+    cleaned, counts = redaction.clean(text)
+    out.data({"text": cleaned, "counts": counts})
+    if not out.as_json:
+        out.stdout.write(cleaned)
+        out.talk(summary(out, counts))
+    return 0
+
+
+def summary(out: Output, counts: dict[str, int]) -> str:
+    """One line that says what was taken out, by kind."""
+    if not counts:
+        return out.text("redact.nothing")
+    kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
+    return out.text("redact.removed", count=sum(counts.values()), kinds=kinds)
+
+
+def _existing(name: str) -> Path:
+    path = Path(name)
+    if not path.is_file():
+        raise Invalid(f"{path} is not a file", "name a UTF-8 file, or give the text on stdin")
+    return path
+
+
+def _filter(out: Output) -> int:
+    for number, line in enumerate(out.stdin, 1):
+        if line.strip():
+            row = _row(line, number)
+            row["text"] = redaction.clean(row["text"])[0]
+            out.stdout.write(
+                json.dumps({"id": row.get("id"), "text": row["text"]}, ensure_ascii=True) + "\n"
+            )
+    sys.stdout.flush()
+    return 0
+
+
+def _row(line: str, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        row = None
+    if not isinstance(row, dict) or not isinstance(row.get("text"), str):
+        raise Invalid(
+            f'line {number} is not {{"id", "text"}}',
+            'give one JSON object a line, with "text" as a string',
+        )
+    return row

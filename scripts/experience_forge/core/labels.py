@@ -1,0 +1,374 @@
+"""Finds secrets by the name that stands before them: `DB_PASSWORD=`, `token: `, `密码是`, `Cookie:`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import label_patterns, plausible
+
+_NAME_BACK = 48
+_NAME = re.compile(r"[A-Za-z0-9_\-.]+\Z", re.A)
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", re.A)
+_PASSWORD_NOUNS = ("pass", "pw", "psw", "pswd", "kenn", "contra", "motde", "cred")
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》"}
+_SHELL_NAME = re.compile(
+    r"(?:^|[\n;&|]|\\n)[ \t>$#-]{0,12}(?:export |set |ENV |ARG |env |setx |declare -x |\$env:|\$Env:)?\Z",
+    re.A,
+)
+_UNQUOTED = re.compile(
+    r"[^\s\"'`,;<>()\[\]{}|\\\x80-\U0010ffff][^\s\"'`,;<>()\[\]{}|\\\x80-\U0010ffff]{0,2000}"
+)
+_SHELL_VALUE = re.compile(r"[^\s\"'`\x80-\U0010ffff][^\s\"'`\x80-\U0010ffff]{0,2000}")
+_COOKIE = re.compile(r"[\s:=\"'\\]{0,8}(?=[A-Za-z0-9_.\-]{1,60}=)", re.A)
+_PAIR = re.compile(
+    r"([A-Za-z0-9_.\-]{1,60})=([^\s;,\"'\\\x80-\U0010ffff]{1,4000})(?:;[ \t]{0,2}(?=[A-Za-z0-9_.\-]))?",
+    re.A,
+)
+_ZH_VALUE = re.compile(r"[!-~]{2,400}")
+_CODE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*", re.A)
+_KEYWORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}==?", re.A)
+_QUERY = re.compile(r"&(?:amp;)?[A-Za-z_][\w.\-]{0,40}=", re.A)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One secret value and what its name says it is."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class Labels:
+    """The names of the rule file, ready to search."""
+
+    def __init__(
+        self, rules: Mapping[str, Any], headers: Mapping[str, Any], placeholders: plausible.Placeholders
+    ) -> None:
+        self.placeholders = placeholders
+        self.long = tuple(str(word) for word in rules["long"])
+        self.short = frozenset(str(word) for word in rules["short"])
+        self.key_before = frozenset(str(word) for word in rules["key_before"])
+        self.not_before = frozenset(str(word) for word in rules["not_before"])
+        self.header_names = frozenset(headers["names"])
+        self.cookie_plain = frozenset(headers["cookie_plain"])
+        self.zh_pivots = _pivots(rules["zh"])
+        self.account_pivots = _pivots(rules["zh_accounts"])
+        self.roots = (
+            "pass",
+            "pw",
+            "secret",
+            "token",
+            "key",
+            "auth",
+            "cred",
+            "jwt",
+            "otp",
+            "bearer",
+            "cookie",
+        )
+        self.rest_roots = tuple(
+            word
+            for word in self.long
+            if (not word.startswith(self.roots)
+            and not word.isascii())
+            or word in ("kennwort", "motdepasse")
+        )
+        self.right = {
+            root: label_patterns.right_of(rules, headers, root) for root in (*self.roots, *self.rest_roots)
+        }
+        self.zh_right = label_patterns.right_of_chinese(rules)
+        self.zh_pair = re.compile(
+            r"(?:号|户|名|员|號)?[:：= 是为\t]{0,4}[A-Za-z0-9_.@\-]{2,40}[ \t]{0,2}[/／|,，、;；][ \t]{0,2}",
+            re.A,
+        )
+
+    def find(self, text: str, low: str) -> Iterator[Found]:
+        """All values with a name; `low` is `text` in lower case, of the same length."""
+        for root in (*self.roots, *self.rest_roots):
+            yield from self._walk(text, low, root, self._cookie if root == "cookie" else self._named)
+        if not text.isascii():
+            for pivot, words in self.zh_pivots.items():
+                yield from self._walk_pivot(text, pivot, words, self._chinese)
+            for pivot, words in self.account_pivots.items():
+                yield from self._walk_pivot(text, pivot, words, self._account)
+        yield from self._walk(text, low, " / ", self._slash)
+
+    def _walk(
+        self, text: str, low: str, root: str, judge_at: Callable[[str, int, str], Sequence[Found]]
+    ) -> Iterator[Found]:
+        place = low.find(root)
+        while place >= 0:
+            found = judge_at(text, place, root)
+            yield from found
+            place = low.find(root, max(place + len(root), found[-1].end if found else 0))
+
+    def _walk_pivot(
+        self,
+        text: str,
+        pivot: str,
+        words: Sequence[tuple[str, int]],
+        judge_at: Callable[[str, int, str], Sequence[Found]],
+    ) -> Iterator[Found]:
+        place = text.find(pivot)
+        while place >= 0:
+            for word, offset in words:
+                if text.startswith(word, place - offset) and place >= offset:
+                    yield from judge_at(text, place - offset, word)
+                    break
+            place = text.find(pivot, place + 1)
+
+    def _named(self, text: str, place: int, root: str) -> Sequence[Found]:
+        match = self.right[root].match(text, place)
+        if match is None:
+            return ()
+        noun = match["noun"].lower()
+        before = text[max(0, place - _NAME_BACK) : place]
+        name = _NAME.search(before)
+        left = name.group() if name else ""
+        if before.endswith("${" + left):
+            return ()
+        header = (left + match["noun"]).lower().lstrip("-.") in self.header_names and match[
+            "set"
+        ] is not None
+        if not header and not self._secret_name(left, before, noun):
+            return ()
+        return self._value(text, place - len(left), match, noun, left, header)
+
+    def _secret_name(self, left: str, before: str, noun: str) -> bool:
+        words = [word.lower() for word in _CAMEL.findall(left)]
+        if self.not_before.intersection(words):
+            return False
+        glued = left[-1:].isalpha() and not (left[-1:].islower() and noun[:1].isupper())
+        if noun == "key":
+            return self._key_name(left, before)
+        if noun in self.short:
+            # `bypass`, `compass`, `oauth` are other words; `dbpass`, `PGPWD`, `userPass` are not.
+            return (
+                not glued
+                or (bool(words)
+                and words[-1]
+                in ("db", "pg", "user", "root", "my", "ftp", "smtp", "mysql", "redis", "admin"))
+            )
+        return True
+
+    def _key_name(self, left: str, before: str) -> bool:
+        # `api key` in prose: the word before the blank belongs to the name.
+        if not left:
+            prior = _NAME.search(before.rstrip(" "))
+            left = prior.group() if prior else ""
+        words = [word.lower() for word in _CAMEL.findall(left)]
+        if not words or self.not_before.intersection(words):
+            return False
+        return words[-1] in self.key_before or any(
+            words[-1].endswith(word) for word in self.key_before if len(word) > 2
+        )
+
+    def _value(
+        self, text: str, begin: int, match: re.Match[str], noun: str, left: str, header: bool
+    ) -> Sequence[Found]:
+        start = match.end()
+        opened = match["open"] or ""
+        quote = _QUOTES.get(opened[-1:], "")
+        shell = (
+            match["set"] is not None
+            and match["set"] == "="
+            and (left + match["noun"]).isupper()
+            and (_SHELL_NAME.search(text[max(0, begin - 24) : begin]) is not None)
+        )
+        end = _value_end(text, start, quote, shell, opened)
+        start, end = _trim(text, start, end, bool(quote), opened)
+        value = text[start:end]
+        if not value or self.placeholders.holds(value):
+            return ()
+        kind = _kind(noun, header)
+        if not self._accept(text, match, noun, value, left, bool(quote), shell, header, end):
+            return ()
+        return (Found(start, end, kind),)
+
+    def _accept(
+        self,
+        text: str,
+        match: re.Match[str],
+        noun: str,
+        value: str,
+        left: str,
+        quoted: bool,
+        shell: bool,
+        header: bool,
+        end: int,
+    ) -> bool:
+        if (
+            not quoted
+            and not shell
+            and text[end : end + 1] in ("(", "[", "{")
+            and _CODE_NAME.fullmatch(value)
+        ):
+            return False
+        if (
+            match["flag"] is not None
+            and not left.startswith("-")
+            and (noun == "pass" or _KEYWORD.match(value))
+        ):
+            return False
+        password = noun.startswith(_PASSWORD_NOUNS) and not noun.startswith("passkey")
+        if noun in ("auth", "authorization", "bearer", "jwt") and not header:
+            return plausible.random_looking(value) and len(value) >= 16
+        if header:
+            return len(value) >= 8 and not plausible.wordy(value)
+        if match["set"] is not None or (match["flag"] is not None and left.startswith("-")):
+            return plausible.assigned(value, password=password, quoted=quoted, shell=shell)
+        if match["pair"] is not None:
+            return (
+                plausible.strong(value)
+                or (password
+                and quoted
+                and plausible.assigned(value, password=True, quoted=True, shell=False))
+            )
+        if match["flag"] is not None and quoted and password:
+            return plausible.assigned(
+                value, password=True, quoted=True, shell=False
+            ) and not plausible.wordy(value)
+        return plausible.strong(value)
+
+    def _chinese(self, text: str, place: int, root: str) -> Sequence[Found]:
+        match = self.zh_right.match(text, place + len(root))
+        if match is None:
+            return ()
+        value_match = _ZH_VALUE.match(text, match.end())
+        if value_match is None:
+            return ()
+        start, end = match.end(), value_match.end()
+        quote = _QUOTES.get((match["open"] or "")[-1:], "")
+        if quote and text.find(quote, start, end) > start:
+            end = text.find(quote, start, end)
+        start, end = _trim(text, start, end, bool(quote), "")
+        value = text[start:end]
+        if self.placeholders.holds(value):
+            return ()
+        kind = (
+            "password" if root in ("密码", "口令", "密碼", "解压码", "提取码", "访问码") else "secret"
+        )
+        linked = match["set"] is not None
+        if (
+            root.endswith("码")
+            and root != "密码"
+            and value.isdigit()
+            and 4 <= len(value) <= 8
+            and (linked or match["gap"])
+        ):
+            return (Found(start, end, "code"),)
+        good = (
+            plausible.assigned(value, password=kind == "password", quoted=bool(quote), shell=True)
+            and not plausible.plain(value)
+            if linked
+            else plausible.strong(value)
+        )
+        return (Found(start, end, kind),) if good else ()
+
+    def _account(self, text: str, place: int, root: str) -> Sequence[Found]:
+        match = self.zh_pair.match(text, place + len(root))
+        return self._second(text, match.end()) if match else ()
+
+    def _slash(self, text: str, place: int, root: str) -> Sequence[Found]:
+        before = text[max(0, place - 80) : place]
+        if not before[-1:].isalnum() or not any(
+            word in before.lower() for word in ("user", "acc", "login", "cred")
+        ):
+            return ()
+        named = re.search(
+            r"(?i:account|username|user|login|acct|creds|credentials)\W{1,4}(?:is )?[A-Za-z0-9_.@\-]{2,40}\Z",
+            before,
+            re.A,
+        )
+        return self._second(text, place + len(root)) if named else ()
+
+    def _second(self, text: str, start: int) -> Sequence[Found]:
+        match = _UNQUOTED.match(text, start)
+        if match is None:
+            return ()
+        start, end = _trim(text, start, match.end(), False, "")
+        value = text[start:end]
+        return (
+            (Found(start, end, "password"),)
+            if plausible.strong(value) and not self.placeholders.holds(value)
+            else ()
+        )
+
+    def _cookie(self, text: str, place: int, root: str) -> Sequence[Found]:
+        start = _COOKIE.match(
+            text, place + len(root) + (text[place + len(root) : place + len(root) + 1] in ("s", "S"))
+        )
+        found: list[Found] = []
+        match = _PAIR.match(text, start.end()) if start and start.end() > place + len(root) else None
+        while match is not None:
+            value = match[2]
+            if (
+                match[1].lower() not in self.cookie_plain
+                and len(value) >= 8
+                and not self.placeholders.holds(value)
+                and not plausible.wordy(value)
+            ):
+                found.append(Found(match.start(2), match.end(2), "cookie"))
+            match = _PAIR.match(text, match.end()) if match.group().endswith((" ", ";")) else None
+        return found
+
+
+def _pivots(words: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
+    """Words by the character that most of them share: one character is found much faster than each word."""
+    shared = {char: sum(char in word for word in words) for char in "".join(words)}
+    pivots: dict[str, list[tuple[str, int]]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        pivot = max(word, key=lambda char: (shared[char], char))
+        pivots.setdefault(pivot, []).append((word, word.index(pivot)))
+    return pivots
+
+
+def _value_end(text: str, start: int, quote: str, shell: bool, opened: str) -> int:
+    if quote:
+        stop = text.find("\n", start, start + 2000)
+        stop = len(text) if stop < 0 else stop
+        end = text.find(quote, start, min(stop, start + 2000))
+        if end >= 0:
+            value = text[start:end]
+            if " " in value and not quote.isascii():
+                return end
+            return end if len(value.split()) == 1 else start
+    match = (_SHELL_VALUE if shell else _UNQUOTED).match(text, start)
+    return match.end() if match else start
+
+
+def _trim(text: str, start: int, end: int, quoted: bool, opened: str) -> tuple[int, int]:
+    """Take off what belongs to the sentence or the query, not to the value."""
+    if text.startswith("pass:", start) and end > start + 5:
+        start += 5
+    if quoted:
+        return start, end - 1 if text[end - 1 : end] == "\\" and opened.startswith("\\") else end
+    query = _QUERY.search(text, start, min(len(text), end + 44))
+    if query and query.start() < end:
+        end = query.start()
+    while (
+        end > start
+        and text[end - 1] in ".,:;!?*"
+        and text[end : end + 1] in ("", " ", "\n", "\r", "\t")
+        and text[end - 1] not in "!?*"
+    ):
+        end -= 1
+    return start, end
+
+
+def _kind(noun: str, header: bool) -> str:
+    if header:
+        return "header"
+    if noun.startswith(_PASSWORD_NOUNS):
+        return "password"
+    return (
+        "token"
+        if "token" in noun or noun in ("jwt", "bearer", "auth")
+        else "key"
+        if "key" in noun
+        else "secret"
+    )

@@ -1,0 +1,269 @@
+"""Finds personal data: e-mail, phone, identity and card numbers, names of home folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import digits, plausible
+from .labels import Found
+
+_LOCAL = re.compile(r"[A-Za-z0-9._%+\-]{1,64}\Z", re.A)
+_HOST = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?\.){1,6}([A-Za-z]{2,24})(?![A-Za-z0-9\-]|\.[A-Za-z0-9])",
+    re.A,
+)
+_BARE_LOGIN = re.compile(r"(?<![A-Za-z0-9_.\-])[A-Za-z0-9_.\-]{1,40}:([^\s@:/'\"]{6,60})\Z", re.A)
+_NUMBER = re.compile(r"[0-9](?=[0-9 ().\-]{6})(?:[ ().\-]{0,2}[0-9]){6,21}[Xx]?", re.A)
+_PLUS = re.compile(r"\+[1-9][0-9 ().\-]{7,22}[0-9]", re.A)
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}[-./ ][01]?[0-9][-./ ][0-3]?[0-9](?![0-9])", re.A)
+_CHINA_MOBILE = re.compile(
+    r"(?<![0-9A-Za-z_.\-])(?:(?:\+|00)?86[- ]?)?(1[3-9][0-9](?P<d>[- ]?)[0-9]{4}(?P=d)[0-9]{4})"
+    r"(?![0-9A-Za-z_]|[.\-][0-9])",
+    re.A,
+)
+_CHINA_MOBILE_ODD = re.compile(r"(?<![0-9])1[3-9][0-9]{9}(?![0-9])", re.A)
+_CHINA_LINE = re.compile(
+    r"(?<![0-9.\-])\(?0[1-9][0-9]{1,2}\)?[- ][2-8][0-9]{6,7}(?:[-转 ]{1,2}[0-9]{1,5})?(?![0-9\-])", re.A
+)
+_US = re.compile(
+    r"(?<![0-9A-Za-z.\-+])(?:\+?1[-. ]?)?(?:\([2-9][0-9]{2}\)[ \-.]?|[2-9][0-9]{2}(?P<s>[-. ]))"
+    r"[2-9][0-9]{2}(?(s)(?P=s)|[-. ])[0-9]{4}"
+    r"(?![0-9A-Za-z]|[-.][0-9])",
+    re.A,
+)
+_GROUPED = re.compile(
+    r"(?<![0-9A-Za-z.\-+])(?:0[1-9][0-9]{1,4}[ \-][0-9]{3,4}[ \-]?[0-9]{3,4}|0[1-9](?:[ .\-][0-9]{2}){4}"
+    r"|0[1-9][0-9][ \-]?[0-9]{4}[ \-][0-9]{4}|0[1-9][0-9]{3}[ ][0-9]{6})(?![0-9A-Za-z]|[-.][0-9])",
+    re.A,
+)
+_SSN = re.compile(r"(?<![0-9A-Za-z.\-])([0-9]{3})-([0-9]{2})-([0-9]{4})(?![0-9A-Za-z\-])", re.A)
+_CPF = re.compile(r"(?<![0-9.])[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}(?![0-9])", re.A)
+_KOREA = re.compile(r"(?<![0-9.\-])[0-9]{6}-[1-8][0-9]{6}(?![0-9\-])", re.A)
+_AADHAAR = re.compile(
+    r"(?<![0-9A-Za-z.\-])[2-9][0-9]{3}([ \-])[0-9]{4}\1[0-9]{4}(?![0-9A-Za-z]|[ .\-][0-9])", re.A
+)
+_CARD = re.compile(
+    r"(?<![0-9A-Za-z_.\-])(?:[0-9]{13,19}|[0-9]{4}([ \-])[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}(?:\1[0-9]{1,3})?"
+    r"|3[47][0-9]{2}([ \-])[0-9]{6}\2[0-9]{5})(?![0-9A-Za-z_]|[.\-][0-9])",
+    re.A,
+)
+_CARD_ODD = re.compile(r"(?<![0-9])[0-9]{15,19}(?![0-9])", re.A)
+_CHINA_ID = re.compile(r"(?<![0-9A-Za-z])[1-8][0-9]{5}(?:18|19|20)[0-9]{9}[0-9Xx](?![0-9A-Za-z])", re.A)
+_CHINA_ID_SPACED = re.compile(
+    r"(?<![0-9A-Za-z])([1-8][0-9]{5})[ \-]((?:18|19|20)[0-9]{6})[ \-]([0-9]{3}[0-9Xx])(?![0-9A-Za-z])",
+    re.A,
+)
+_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![A-Za-z0-9])", re.A)
+_LETTER_ID = re.compile(
+    r"(?<![A-Za-z0-9_\-])(?:[A-Z][0-9]{9}|[STFG][0-9]{7}[A-Z]|[XYZ]?[0-9]{7,8}[A-Z])(?![A-Za-z0-9_\-])",
+    re.A,
+)
+
+
+class Personal:
+    """The lists of the rule file, ready to search."""
+
+    def __init__(self, rules: Mapping[str, Any]) -> None:
+        self.heads = tuple(rules["home_heads"])
+        self.names = frozenset(str(name).lower() for name in rules["home_names"])
+        self.roles = frozenset(rules["mail_roles"])
+        self.hosts = frozenset(rules["mail_hosts"])
+        self.not_ends = frozenset(str(end).lower() for end in rules["mail_not_ends"])
+        self.phone = _Label(rules["phone_labels"])
+        self.identity = _Label(rules["id_labels"])
+        self.account = _Label(rules["account_labels"])
+        words = {*self.phone.words, *self.identity.words, *self.account.words}
+        self.any_label = re.compile("|".join(re.escape(word) for word in sorted(words)))
+
+    def find(self, text: str, low: str, taken: frozenset[int]) -> Iterator[Found]:
+        """All personal data; `taken` holds the places of `@` that belong to URLs with a password."""
+        yield from self._mails(text, taken)
+        yield from self._homes(text)
+        yield from self._numbers(text, low)
+
+    def _mails(self, text: str, taken: frozenset[int]) -> Iterator[Found]:
+        place = text.find("@")
+        while place >= 0:
+            local = _LOCAL.search(text[max(0, place - 64) : place])
+            host = _HOST.match(text, place + 1) if local else None
+            if local and place not in taken:
+                login = _BARE_LOGIN.search(text[max(0, place - 110) : place])
+                if login and plausible.strong(login[1]):
+                    yield Found(place - len(login[1]), place, "password")
+                elif host and self._is_mail(text, local.group(), host, place):
+                    yield Found(place - len(local.group().lstrip(".-%+_")), host.end(), "email")
+            place = text.find("@", place + 1)
+
+    def _is_mail(self, text: str, local: str, host: re.Match[str], place: int) -> bool:
+        name = local.lower().strip(".-%+_")
+        domain = host.group().lower()
+        if not name or name in self.roles or domain in self.hosts or host[1].lower() in self.not_ends:
+            return False
+        # scp-like addresses (host:path) and npm's package@version are no mail.
+        return not (
+            text[host.end() : host.end() + 1] == ":" and text[host.end() + 1 : host.end() + 2].isalpha()
+        )
+
+    def _homes(self, text: str) -> Iterator[Found]:
+        heads = [
+            head
+            for head in self.heads
+            if ("Users" if "Users" in head else "home" if "home" in head else head) in text
+        ]
+        for head in heads:
+            place = text.find(head)
+            while place >= 0:
+                start = place + len(head)
+                if head.endswith("\\"):
+                    start += text[start : start + 1] == "\\"
+                end = _home_end(text, start, head)
+                name = text[start:end]
+                if (name[:1].isalnum() or name[:1] == "_") and name.lower() not in self.names:
+                    yield Found(start, end, "home-name")
+                place = text.find(head, start)
+
+    def _numbers(self, text: str, low: str) -> Iterator[Found]:
+        for match in _NUMBER.finditer(text):
+            start, end = match.span()
+            if text[start - 1 : start] in ("+", "(") and start:
+                start -= 1
+            if (
+                end - start <= 16
+                and _YEAR.match(text, start)
+                and text[start : start + 10].count(" ") < 2
+            ):
+                continue
+            if sum(map(str.isdigit, text[start:end])) < 9:
+                yield from self._labelled(text, low, start, end)
+                continue
+            found = list(self._number(text, start, end))
+            yield from found
+            if not found:
+                yield from self._labelled(text, low, start, end)
+
+    def _number(self, text: str, start: int, end: int) -> Iterator[Found]:
+        stop = min(len(text), end + 24)
+        value = text[start:end]
+        for pattern, kind, good, needs in _SOLID if value[:-1].isdigit() else _FORMS:
+            if needs and not any(sign in value for sign in needs):
+                continue
+            for match in pattern.finditer(text, start, stop):
+                if match.start() < end and good(match.group()):
+                    yield Found(match.start(), match.end(), kind)
+                    return
+        odd = _CHINA_MOBILE_ODD.search(text, start, stop)
+        # `客户13800000000投诉`: letters of a script without blanks may touch the number.
+        if odd and odd.start() < end and not _glued(text, odd.start(), odd.end()):
+            yield Found(odd.start(), odd.end(), "phone")
+
+    def _labelled(self, text: str, low: str, start: int, end: int) -> Iterator[Found]:
+        before = low[max(0, start - 40) : start]
+        if not self.any_label.search(before):
+            return
+        count = sum(char.isdigit() for char in text[start:end])
+        if 7 <= count <= 15 and self.phone.search(before):
+            yield Found(start, end, "phone")
+        elif 6 <= count <= 20 and self.identity.search(before):
+            yield Found(_letters_left(text, start), end, "id-number")
+        elif 8 <= count <= 22 and self.account.search(before):
+            yield Found(start, end, "card")
+
+    def find_lettered(self, text: str, low: str, capitals: list[int]) -> Iterator[Found]:
+        """Numbers that begin with a capital letter; `capitals` are the places where a word begins with one."""
+        for place in capitals:
+            match = _IBAN.match(text, place)
+            if match and digits.iban(match.group()):
+                yield Found(place, match.end(), "iban")
+                continue
+            match = _LETTER_ID.match(text, place)
+            if match and (
+                digits.taiwan_id(match.group())
+                or digits.singapore_id(match.group())
+                or self.identity.search(low[max(0, place - 40) : place])
+            ):
+                yield Found(place, match.end(), "id-number")
+
+
+def _only_digits(text: str) -> str:
+    return "".join(char for char in text if char.isdigit())
+
+
+def _is_card(text: str) -> bool:
+    return digits.card(_only_digits(text))
+
+
+def _is_international(text: str) -> bool:
+    count = len(_only_digits(text))
+    return 9 <= count <= 15 and text.count("(") == text.count(")")
+
+
+# pattern, kind, check, signs of which one must be there (spares most of the searches)
+_FORMS = (
+    (_CHINA_ID, "id-number", digits.china_id, ""),
+    (_CHINA_ID_SPACED, "id-number", lambda text: digits.china_id(re.sub(r"[ \-]", "", text)), " -"),
+    (_CARD, "card", _is_card, ""),
+    (_PLUS, "phone", _is_international, "+"),
+    (_CHINA_MOBILE, "phone", lambda text: True, ""),
+    (_SSN, "id-number", lambda text: digits.us_ssn(_only_digits(text)), "-"),
+    (_US, "phone", lambda text: True, "-. ("),
+    (_CPF, "id-number", lambda text: digits.cpf(_only_digits(text)), "."),
+    (_KOREA, "id-number", lambda text: digits.korea_id(_only_digits(text)), "-"),
+    (_AADHAAR, "id-number", lambda text: digits.aadhaar(_only_digits(text)), " -"),
+    (_CHINA_LINE, "phone", lambda text: True, " -"),
+    (_GROUPED, "phone", lambda text: True, " -."),
+)
+_SOLID = tuple(form for form in _FORMS if form[0] in (_CHINA_ID, _CARD, _CHINA_MOBILE, _PLUS))
+
+
+def _glued(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    return any(
+        char and char.isascii() and (char.isalnum() or char in "_.-/#%&=+:") and char not in ":="
+        for char in (before, after)
+        if char != "."
+    )
+
+
+def _letters_left(text: str, start: int) -> int:
+    while start and text[start - 1].isascii() and text[start - 1].isupper():
+        start -= 1
+    return start
+
+
+class _Label:
+    """A label at the end of the text before a number, with a few signs or `no.` between."""
+
+    def __init__(self, words: list[object]) -> None:
+        self.words = tuple(str(word).lower() for word in words)
+        self.pattern = _before(words)
+
+    def search(self, before: str) -> bool:
+        """Whether the (lower-case) text ends in a label."""
+        return self.pattern.search(before) is not None
+
+
+def _before(words: list[object]) -> re.Pattern[str]:
+    names = "|".join(
+        re.escape(str(word).lower()) for word in sorted(map(str, words), key=len, reverse=True)
+    )
+    return re.compile(
+        rf"(?:{names})(?:[ _\-]?(?:number|num|no|nr|id|号码|号|#))?[\"'”’」\])）.]{{0,3}}[ \t]{{0,3}}"
+        r"(?:[:：=＝#]|is|was|are|at|是|为|為|=>)?[ \t\"'“‘「(（+]{0,4}[a-z]{0,3}\Z"
+    )
+
+
+def _home_end(text: str, start: int, head: str) -> int:
+    """End of the folder name at `start`; names with a blank count on Windows when a backslash follows."""
+    if head.startswith("-"):
+        match = re.compile(r"[A-Za-z0-9_.]{1,64}(?=-)", re.A).match(text, start)
+        return match.end() if match else start
+    stops = "/\\\"'`<>|:*?\n\r\t,;()[]{}，。；：、（）」』”’》】！？ "
+    end = start
+    while end < len(text) and end - start < 64 and text[end] not in stops:
+        end += 1
+    if "\\" in head and text[end : end + 1] == " ":
+        more = re.compile(r"(?: [^\s\\/:*?\"<>|]{1,30}){1,2}(?=\\)").match(text, end)
+        end = more.end() if more else end
+    return end

@@ -1,0 +1,355 @@
+"""Takes secrets and personal data out of a text, keeping the kind and a keyed fingerprint.
+
+The finders jump from literal to literal with `str.find`, and try a bounded pattern only there, so
+the work grows in step with the text. Text is redacted field by field, before anything is cut.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import addresses, pem, plausible
+from .labels import Found, Labels
+from .personal import Personal
+
+# The look-behinds stand after the sign, so that `re` can leap to it.
+_SEPARATOR = re.compile(r"[_\-.](?<=[A-Za-z0-9].)(?=[A-Za-z0-9_\-]{16})", re.A)
+_CAPITAL = re.compile(
+    r"[A-Z](?<![A-Za-z0-9+].)(?=[A-Za-z0-9_\-.]{15}|[A-Z]?[0-9]{2}[A-Z0-9 ]{5})", re.A
+)
+_DISCORD = re.compile(r"[A-Za-z0-9_\-]{23,28}\.[A-Za-z0-9_\-]{6,7}\.[A-Za-z0-9_\-]{27,45}", re.A)
+# A provider that the rules do not know: a head, `_`, and 32 or more mixed letters and digits.
+_UNKNOWN = re.compile(r"_(?<=[a-z0-9]_)([A-Za-z0-9]{32,200})(?![A-Za-z0-9+/])", re.A)
+_UNKNOWN_HEAD = re.compile(r"(?<![A-Za-z0-9_\-/+])[a-z][a-z0-9]{1,11}\Z", re.A)
+_AIRTABLE = re.compile(r"pat[A-Za-z0-9]{14}\.[a-f0-9]{50,70}", re.A)
+_ALONE = re.compile(r"[A-Za-z0-9_\-=]", re.A)
+_MARK = re.compile(r"\[redacted:[a-z0-9\-]{2,40}:[0-9a-f]{8}\]")
+_ALNUM = re.compile(r"[A-Za-z0-9]", re.A)
+_MARK_BEFORE = re.compile(r"[A-Za-z0-9+]", re.A)
+_RANK = {
+    "password": 3,
+    "secret": 3,
+    "token": 3,
+    "key": 3,
+    "header": 3,
+    "cookie": 3,
+    "api-key": 2,
+    "email": 4,
+}
+
+
+@dataclass(frozen=True)
+class Redacted:
+    """A text without its secrets: `counts` by kind, `spans` as (start, end, kind) in the old text."""
+
+    text: str
+    counts: Mapping[str, int]
+    spans: tuple[tuple[int, int, str], ...]
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    head: str
+    body: str
+    random: bool
+
+    @property
+    def turn(self) -> int:
+        """Place of the separator in the head at which the finder stops: the first, or the last dot."""
+        first = min(self.head.find(sign) % 999 for sign in "_-.")
+        return max(first, self.head.rfind("."))
+
+
+class Rules:
+    """The rule file `redaction.yaml`, ready to search; made once a process."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.placeholders = plausible.Placeholders.of(data["placeholders"])
+        self.labels = Labels(data["labels"], data["headers"], self.placeholders)
+        self.personal = Personal(data["personal"])
+        self.keep_users = frozenset(data["urls"]["keep_users"])
+        self.marks: list[Mapping[str, Any]] = []
+        self.capitals: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+        for rule in data["marks"]:
+            self._add_mark(rule)
+        self.tokens: dict[str, list[_Token]] = {}
+        for rule in data["tokens"]:
+            for head in rule["heads"]:
+                self._add(_Token(rule["kind"], head, rule["body"], bool(rule.get("random"))))
+        for tokens in self.tokens.values():
+            tokens.sort(key=lambda token: -len(token.head))
+
+    def _add_mark(self, rule: Mapping[str, Any]) -> None:
+        special = {
+            "back",
+            "digits",
+            "chars",
+            "line",
+            "tools",
+            "inside",
+            "lower",
+            "gate",
+            "scan",
+        }.intersection(rule)
+        if special or not all(literal[0].isupper() and literal.isascii() for literal in rule["find"]):
+            self.marks.append(rule)
+            return
+        for literal in rule["find"]:
+            self.capitals.setdefault(literal[:2], []).append((literal, rule))
+
+    def _add(self, token: _Token) -> None:
+        self.tokens.setdefault(token.head[max(0, token.turn - 2) : token.turn + 1], []).append(token)
+
+
+def redact(text: str, rules: Rules, key: bytes) -> Redacted:
+    """Replace each secret by `[redacted:<kind>:<8 hex>]`; the hex is a keyed hash of the value.
+
+    The same value gives the same mark under the same key, so two mentions can still be joined.
+    A text without findings comes back as it was; redacting twice changes nothing more.
+    """
+    spans = _merged(_unmarked(text, list(find(text, rules))))
+    if not spans:
+        return Redacted(text, {}, ())
+    parts: list[str] = []
+    counts: dict[str, int] = {}
+    done = 0
+    for start, end, kind in spans:
+        parts += (text[done:start], mark(text[start:end], kind, key))
+        counts[kind] = counts.get(kind, 0) + 1
+        done = end
+    parts.append(text[done:])
+    return Redacted("".join(parts), counts, tuple(spans))
+
+
+def mark(value: str, kind: str, key: bytes) -> str:
+    """The text that stands in place of `value`."""
+    digest = hmac.new(key, value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+    return f"[redacted:{kind}:{digest[:8]}]"
+
+
+def find(text: str, rules: Rules) -> Iterator[Found]:
+    """All findings, in no order, perhaps overlapping."""
+    low = _lower(text)
+    taken: set[int] = set()
+    yield from addresses.find(text, rules.placeholders, taken)
+    yield from pem.find(text)
+    yield from _tokens(text, rules)
+    capitals = [match.start() for match in _CAPITAL.finditer(text)]
+    yield from _capitals(text, capitals, rules)
+    for rule in rules.marks:
+        if "gate" not in rule or rule["gate"] in text:
+            yield from _marks(text, low if rule.get("lower") else text, rule, rules)
+    yield from rules.labels.find(text, low)
+    yield from rules.personal.find(text, low, frozenset(taken))
+    yield from rules.personal.find_lettered(text, low, capitals)
+
+
+def _lower(text: str) -> str:
+    # The dotted capital I is the one letter whose lower case is longer: places would shift.
+    low = text.lower()
+    return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
+
+
+def _unmarked(text: str, found: list[Found]) -> list[Found]:
+    """Findings outside the marks that an earlier redaction left."""
+    if "[redacted:" not in text:
+        return found
+    marks = [match.span() for match in _MARK.finditer(text)]
+    starts = [start for start, _ in marks]
+
+    def outside(item: Found) -> bool:
+        place = bisect.bisect_left(starts, item.end) - 1
+        return place < 0 or marks[place][1] <= item.start
+
+    return [item for item in found if outside(item)]
+
+
+def _merged(found: list[Found]) -> list[tuple[int, int, str]]:
+    """Spans in order without overlap; the most telling kind of an overlap wins."""
+    found.sort(key=lambda item: (item.start, -item.end))
+    spans: list[tuple[int, int, str]] = []
+    for item in found:
+        if item.end <= item.start:
+            continue
+        if spans and item.start < spans[-1][1]:
+            start, end, kind = spans[-1]
+            better = min((kind, item.kind), key=lambda name: _RANK.get(name, 1))
+            spans[-1] = (start, max(end, item.end), better)
+        else:
+            spans.append((item.start, item.end, item.kind))
+    return spans
+
+
+def _tokens(text: str, rules: Rules) -> Iterator[Found]:
+    done = 0
+    judged: dict[str, int] = {}
+    for hit in _SEPARATOR.finditer(text):
+        place = hit.start()
+        if place < done:
+            continue
+        for token in rules.tokens.get(text[max(0, place - 2) : place + 1], ()):
+            if place < judged.get(token.head, 0):
+                continue
+            found, judged[token.head] = _token_at(text, place, token, rules)
+            if found:
+                done = found.end
+                yield found
+                break
+        else:
+            if text[place] == ".":
+                yield from _dotted(text, place, rules)
+            elif text[place] == "_":
+                match = _UNKNOWN.match(text, place)
+                head = _UNKNOWN_HEAD.search(text[max(0, place - 14) : place])
+                if (
+                    head
+                    and match
+                    and _three_classes(match[1])
+                    and not rules.placeholders.is_dummy(match[1])
+                ):
+                    done = match.end()
+                    yield Found(match.start(1), done, "api-key")
+
+
+def _token_at(text: str, place: int, token: _Token, rules: Rules) -> tuple[Found | None, int]:
+    """The token, and the place up to which its head need not be looked for again."""
+    start = place - token.turn
+    if start < 0 or not text.startswith(token.head, start) or (start and _ALNUM.match(text[start - 1])):
+        return None, 0
+    body = _compiled(token.body).match(text, start + len(token.head))
+    if body is None:
+        return None, 0
+    if (
+        rules.placeholders.is_dummy(body.group())
+        or (token.random
+        and not plausible.random_looking(body.group()))
+    ):
+        return None, body.end()
+    return Found(start, body.end(), token.kind), body.end()
+
+
+def _three_classes(value: str) -> bool:
+    return (
+        any(map(str.isdigit, value))
+        and any(map(str.isupper, value))
+        and any(map(str.islower, value))
+        and not plausible.wordy(value)
+    )
+
+
+def _dotted(text: str, place: int, rules: Rules) -> Iterator[Found]:
+    """Tokens in which only the place of the dots is typical."""
+    if place >= 17 and text.startswith("pat", place - 17):
+        match = _AIRTABLE.match(text, place - 17)
+        if match:
+            yield Found(match.start(), match.end(), "airtable-token")
+    for gap in (7, 8):
+        if place > gap + 22 and text[place - gap] == ".":
+            start = place - gap
+            while start and place - gap - start < 28 and _ALONE.match(text[start - 1]):
+                start -= 1
+            match = _DISCORD.match(text, start)
+            if match and plausible.random_looking(match.group().replace(".", "")):
+                yield Found(match.start(), match.end(), "discord-token")
+
+
+def _capitals(text: str, places: list[int], rules: Rules) -> Iterator[Found]:
+    """Marks that begin with a capital letter and run on: one pass for all of them."""
+    done = 0
+    for place in places:
+        if place < done:
+            continue
+        for literal, rule in rules.capitals.get(text[place : place + 2], ()):
+            if not text.startswith(literal, place):
+                continue
+            match = _compiled(rule["match"]).match(text, place)
+            if match and _checked(match, rule, rules):
+                done = match.end()
+                yield Found(place, done, rule["kind"])
+                break
+
+
+def _marks(text: str, where: str, rule: Mapping[str, Any], rules: Rules) -> Iterator[Found]:
+    done = 0
+    for place in _places(where, rule):
+        if place < done:
+            continue
+        start = _mark_start(text, rule, place)
+        before = text[start - 1 : start] if start else ""
+        alone = _ALONE if rule.get("alone") else _MARK_BEFORE
+        if not rule.get("inside") and before and alone.match(before):
+            continue
+        pattern = _compiled(rule["match"])
+        match = pattern.match(text, start) if _tool_near(text, rule, place) else None
+        done = match.end() if match else done
+        if match and _checked(match, rule, rules):
+            yield Found(*_unquoted(match, "s" if "s" in pattern.groupindex else 0), rule["kind"])
+
+
+def _places(where: str, rule: Mapping[str, Any]) -> Iterator[int]:
+    if "scan" in rule:
+        yield from (match.start() for match in _compiled(rule["scan"]).finditer(where))
+        return
+    for literal in rule["find"]:
+        place = where.find(literal)
+        while place >= 0:
+            yield place
+            place = where.find(literal, place + 1)
+
+
+def _mark_start(text: str, rule: Mapping[str, Any], place: int) -> int:
+    if "back" in rule and text.startswith(rule["back"], max(0, place - len(rule["back"]))):
+        return max(0, place - len(rule["back"]))
+    if rule.get("line"):
+        return max(text.rfind("\n", 0, place) + 1, place - 200)
+    good: Callable[[str], object] = str.isdigit if "digits" in rule else _ALONE.match
+    start = place
+    limit = int(rule.get("digits") or rule.get("chars") or 0)
+    while start and place - start < limit and good(text[start - 1]) and text[start - 1].isascii():
+        start -= 1
+    return start
+
+
+def _tool_near(text: str, rule: Mapping[str, Any], place: int) -> bool:
+    if "tools" not in rule:
+        return True
+    line = text[max(0, place - 200) : place]
+    line = line[line.rfind("\n") + 1 :]
+    return any(tool in line for tool in rule["tools"])
+
+
+def _checked(match: re.Match[str], rule: Mapping[str, Any], rules: Rules) -> bool:
+    check = rule.get("check", "")
+    value = (match["s"] if "s" in match.re.groupindex else match.group()).strip("'\"")
+    if check == "password":
+        if rules.placeholders.holds(value) or value.startswith("-"):
+            return False
+        return plausible.assigned(value, password=True, quoted=False, shell=False)
+    if check and (
+        rules.placeholders.is_dummy(value)
+        or ("s" in match.re.groupindex
+        and rules.placeholders.holds(value))
+    ):
+        return False
+    return check != "random" or plausible.random_looking(value)
+
+
+def _unquoted(match: re.Match[str], group: str | int) -> tuple[int, int]:
+    start, end = match.span(group)
+    value = match.group(group)
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return start + 1, end - 1
+    return start, end
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.A)

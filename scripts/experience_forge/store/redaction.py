@@ -1,0 +1,84 @@
+"""Redaction with this home's key: what every writer of texts calls before it keeps one."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ..core import redact
+from ..errors import Refused
+from . import files, ruleset
+from .home import current
+
+KEY_NAME = "redaction.key"
+_KEY_BYTES = 32
+
+
+def clean(text: str) -> tuple[str, dict[str, int]]:
+    """Text without secrets and personal data, and how many were taken out, by kind.
+
+    Raises:
+        Refused: when the key can't be read or made.
+    """
+    done = redact.redact(text, rules(), key())
+    return done.text, dict(done.counts)
+
+
+def clean_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+    """`clean` for every text in a nested mapping, field by field, before anything is cut or joined."""
+    counts: dict[str, int] = {}
+    return {name: _clean_value(value, counts) for name, value in fields.items()}, counts
+
+
+def _clean_value(value: Any, counts: dict[str, int]) -> Any:
+    if isinstance(value, str):
+        text, found = clean(value)
+        for kind, count in found.items():
+            counts[kind] = counts.get(kind, 0) + count
+        return text
+    if isinstance(value, Mapping):
+        return {name: _clean_value(item, counts) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_clean_value(item, counts) for item in value)
+    return value
+
+
+@functools.cache
+def rules() -> redact.Rules:
+    """The compiled rule file."""
+    return redact.Rules(ruleset.load("redaction"))
+
+
+def key() -> bytes:
+    """The key of this home's fingerprints, made at first use; it is left out of backups and exports."""
+    return _key(str(current().root / KEY_NAME))
+
+
+@functools.cache
+def _key(name: str) -> bytes:
+    path = current().root / KEY_NAME
+    assert str(path) == name
+    try:
+        return _read_key()
+    except FileNotFoundError:
+        with files.locked(current().lock):
+            try:
+                return _read_key()
+            except FileNotFoundError:
+                files.write_whole(path, os.urandom(_KEY_BYTES).hex().encode("ascii") + b"\n")
+        return _read_key()
+
+
+def _read_key() -> bytes:
+    path = current().root / KEY_NAME
+    try:
+        made = bytes.fromhex(files.read_text(path).strip())
+    except ValueError:
+        made = b""
+    if len(made) != _KEY_BYTES:
+        raise Refused(
+            f"{path} is damaged", "move it aside: a new one is made, old marks can't be joined any more"
+        )
+    return made
