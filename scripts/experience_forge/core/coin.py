@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ..fast.coin import FIRST, FIRST_COINS, LATER, PROVEN, chance
 from ..model import Entry, Guard, Status, Track
+from . import conditions
 from .eprocess import CLAIM
 
 __all__ = ["ASK_AT", "FIRST", "FIRST_COINS", "LATER", "PROVEN", "chance", "draw_arm", "why_not"]
@@ -39,9 +40,9 @@ def why_not(entry: Entry, allowed: bool) -> str:
         return "guard"
     if entry.track in (Track.PROFILE, Track.PROJECT):
         return "always_loaded"
-    if not entry.applies_when:
+    if not conditions.matchers(entry.applies_when):
         return "no_trigger"
-    if not entry.fails_when:
+    if not conditions.matchers(entry.fails_when):
         return "no_falsifier"
     return "" if allowed else "not_allowed"
 
