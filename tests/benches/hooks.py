@@ -1,3 +1,4 @@
+# ruff: noqa: E501, I001 - lists of real-looking commands and messages
 """What hooks cost: whole processes against the bare start of Python, in interleaved pairs.
 
     python3 tests/run.py bench hooks [--runs N] [--sizes 300,10000,100000] [--keep FOLDER]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501, SIM905 - lists of real-looking commands and messages
 """Entries of the evaluation sets as confirmed entries, and seeded entries that stand in their way."""
 
 from __future__ import annotations

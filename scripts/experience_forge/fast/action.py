@@ -2,12 +2,16 @@
 
 from . import deliver, globs, shellwords
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from typing import Any
+
 WRITERS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 STRENGTH = {"deny": 3, "ask": 2, "hold": 1, "remind": 0}
 DECISIONS = {"deny": "deny", "hold": "deny", "ask": "ask"}
 
 
-def handle(raw, context):
+def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
     """The answer to one call: a reminder beside its result, a question, a refusal, or None."""
     data = context.data
     tool, given = str(data.get("tool_name") or ""), data.get("tool_input")
@@ -33,7 +37,7 @@ def handle(raw, context):
         recall.close()
 
 
-def own(commands):
+def own(commands: list[list[str]]) -> bool:
     """Whether a line calls this tool itself: what we print or do never triggers an entry."""
     return any(
         shellwords.name_of(word) in ("experience-forge", "experience-forge.cmd", "forge.py")
@@ -41,14 +45,16 @@ def own(commands):
     )
 
 
-def found(recall, kind, present, commands, path):
+def found(
+    recall: deliver.Recall, kind: str, present: list[str], commands: list[list[str]], path: str
+) -> "list[tuple[dict[str, Any], str]]":
     """Entries whose condition matches, strongest guard first: (entry, what matched)."""
     rows = recall.database().execute(
         "SELECT c.n, c.command, c.path, c.words FROM keys k JOIN conditions c ON c.c = k.ref "
         "JOIN entries e ON e.n = c.n WHERE k.kind = ? AND k.key IN (%s) AND e.status = 'active' LIMIT 2000"
         % ",".join("?" * len(present)), [kind, *present]
     ).fetchall()
-    best = {}
+    best: dict[int, str] = {}
     for n, command, pattern, words in rows:
         # What a prompt said is not known here: such a condition waits for its prompt.
         if words or (command and not any(shellwords.matches(command, one) for one in commands)):
@@ -65,14 +71,14 @@ def found(recall, kind, present, commands, path):
     return entries
 
 
-def _path_fits(recall, pattern, commands, path):
+def _path_fits(recall: deliver.Recall, pattern: str, commands: list[list[str]], path: str) -> bool:
     root = recall.project.root
     if path:
         return globs.matches(pattern, path, root)
     return any(globs.matches(pattern, word, root) for words in commands for word in words[1:])
 
 
-def answer(recall, entries, place):
+def answer(recall: deliver.Recall, entries: "list[tuple[dict[str, Any], str]]", place: str) -> "dict[str, Any] | None":
     """The output for the first entry that has to say something."""
     for entry, why in entries:
         guard = entry["guard"]
@@ -85,14 +91,15 @@ def answer(recall, entries, place):
         warning = recall.ready(entry)
         if warning is None:
             continue
-        parts = (("rule", "rule"), ("why", "reason")) if entry["kind"] != "pitfall" else (("rule", "rule"), ("action", "action"))
+        second = ("action", "action") if entry["kind"] == "pitfall" else ("why", "reason")
+        parts = (("rule", "rule"), second)
         text = deliver.note(recall, entry, parts, warning)
         recall.expose(entry, text, place, why)
         return deliver.output("PreToolUse", text)
     return None
 
 
-def _refusal(recall, entry, guard, place, why):
+def _refusal(recall: deliver.Recall, entry: "dict[str, Any]", guard: str, place: str, why: str) -> "dict[str, Any]":
     text = recall.frame(guard, entry, text=entry["rule"] or entry["title"])
     recall.append("opportunity", entry, {"arm": "shown", "coin": "none"})
     recall.expose(entry, text, place, why, guard)

@@ -2,13 +2,17 @@
 
 from . import deliver, signature
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from typing import Any
+
 SHELLS = ("Bash", "BashOutput", "PowerShell", "KillShell")
 FAILED = ("<tool_use_error>", "Error", "error:")
 MARK = "[experience-forge "
 TEXT_LIMIT = 16000
 
 
-def handle(raw, context):
+def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
     """The text of the one entry for the next model request, or None."""
     calls = context.data.get("tool_calls")
     results = [one for one in map(result, calls) if one] if isinstance(calls, list) else []
@@ -18,14 +22,14 @@ def handle(raw, context):
     try:
         if not recall.open():
             return None
-        looked = [(recall.prefilter.errors(anchor_words(text)), text, *rest) for text, *rest in results]
+        looked = [(recall.prefilter.errors(anchor_words(one[0])), *one) for one in results]
         looked = [one for one in looked if one[0]]
         return answer(recall, looked) if looked and not recall.silent() else None
     finally:
         recall.close()
 
 
-def result(call):
+def result(call: "Any") -> tuple[str, str, str, str] | None:
     """(text, command line, tool, call id) of a result that may hold an error; None for what was merely read."""
     if not isinstance(call, dict):
         return None
@@ -42,12 +46,12 @@ def result(call):
     return (text, line, tool, str(call.get("tool_use_id") or "")) if text.strip() else None
 
 
-def anchor_words(text):
+def anchor_words(text: str) -> list[str]:
     """The distinct signature words of an output, to be looked up in the prefilter."""
     return list(dict.fromkeys(word for line in signature.lines_of(text) for word in line))
 
 
-def flat(value):
+def flat(value: "Any") -> str:
     """All strings of a tool's response as one text."""
     if isinstance(value, str):
         return value
@@ -58,7 +62,7 @@ def flat(value):
     return ""
 
 
-def answer(recall, looked):
+def answer(recall: deliver.Recall, looked: "list[tuple[list[str], str, str, str, str]]") -> "dict[str, Any] | None":
     """The output for the best entry over all results that was not given yet."""
     from . import action, rank, shellwords
 

@@ -2,21 +2,32 @@
 
 from . import lookup, spool, system
 
-FIELDS = "e.n, e.id, e.sha256, e.path, e.track, e.project, e.guard, e.language, e.kind, e.pinned, e.title, e.rule, e.reason, e.action"
-LOUD = ("hold", "ask", "deny")
-NAMES = tuple(name.strip()[2:] for name in FIELDS.split(","))
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from typing import Any
+
+NAMES = (
+    "n", "id", "sha256", "path", "track", "project", "guard", "language", "kind", "pinned", "title", "rule", "reason",
+    "action",
+)
+FIELDS = ", ".join("e." + name for name in NAMES)
 
 
 class Recall:
     """The index for one call of a hook, opened step by step; `close` gives it back."""
 
-    def __init__(self, context):
+    def __init__(self, context: "Any") -> None:
         self.context, self.home = context, context.home
         self.session = str(context.data.get("session_id") or "")
         self.agent = str(context.data.get("agent_id") or "")
-        self.prefilter = self.connection = self._settings = self._records = self._project = None
+        self.prefilter: lookup.Prefilter
+        self.connection: Any = None
+        self._opened = False
+        self._settings: dict[str, Any] | None = None
+        self._records: list[dict[str, Any]] | None = None
+        self._project: Any = None
 
-    def open(self):
+    def open(self) -> bool:
         """Open the prefilter; False when there is no index, or none that this version reads."""
         path = lookup.path_of(self.home, lookup.PREFILTER)
         try:
@@ -27,30 +38,31 @@ class Recall:
         except (ValueError, KeyError) as error:
             self.context.fault("the recall index can't be used: %s" % error)
             return False
+        self._opened = True
         return True
 
-    def database(self):
+    def database(self) -> "Any":
         """The open database."""
         if self.connection is None:
             self.connection = lookup.connect(self.home, self.prefilter.head)
         return self.connection
 
-    def close(self):
+    def close(self) -> None:
         """Give files back."""
         if self.connection is not None:
             self.connection.close()
-        if self.prefilter is not None:
+        if self._opened:
             self.prefilter.close()
 
     @property
-    def settings(self):
+    def settings(self) -> "dict[str, Any]":
         """Switches and frames of the last build."""
         if self._settings is None:
             self._settings = lookup.settings(self.home)
         return self._settings
 
     @property
-    def project(self):
+    def project(self) -> "Any":
         """The project that this call belongs to."""
         if self._project is None:
             from . import git
@@ -60,18 +72,18 @@ class Recall:
         return self._project
 
     @property
-    def scope(self):
+    def scope(self) -> tuple[str, ...]:
         """Project ids of which entries may be delivered; none are looked for when no entry has a project."""
         return tuple(self.project.ids) if self.prefilter.head.get("projects") else ()
 
     @property
-    def records(self):
+    def records(self) -> "list[dict[str, Any]]":
         """The ledger of this session so far."""
         if self._records is None:
             self._records = spool.read(self.home, self.session)
         return self._records
 
-    def silent(self):
+    def silent(self) -> bool:
         """Whether recall is switched off, in general, for this project or for this session."""
         off = self.settings.get("off_projects")
         if not self.settings.get("on", True) or (off and not set(self.project.ids).isdisjoint(off)):
@@ -79,12 +91,12 @@ class Recall:
         states = [one.get("recall") for one in self.records if one.get("what") == "state" and one.get("recall")]
         return bool(states) and states[-1] == "off"
 
-    def entry(self, n):
-        """The row of an entry as a dict."""
+    def entry(self, n: int) -> "dict[str, Any]":
+        """The row of an entry as a dict; `n` is one that the index gave."""
         row = self.database().execute("SELECT %s FROM entries e WHERE e.n = ?" % FIELDS, (n,)).fetchone()
-        return dict(zip(NAMES, row)) if row else None
+        return dict(zip(NAMES, row, strict=True))
 
-    def said(self, entry_id, forms=None):
+    def said(self, entry_id: str, forms: tuple[str, ...] | None = None) -> bool:
         """Whether the session (and agent) was given the entry already, and still has it.
 
         A compaction drops what hooks had said; a `hold` counts for the whole session.
@@ -96,13 +108,13 @@ class Recall:
             if one.get("what") == "state" and one.get("state") == "compact" and forms is None:
                 found = False
             elif one.get("entry") == entry_id and (
-                one.get("what") == "exposure" and (forms is None or one.get("form") in forms)
-                or forms is None and one.get("what") == "opportunity" and one.get("arm") == "withheld"
+                (one.get("what") == "exposure" and (forms is None or one.get("form") in forms))
+                or (forms is None and one.get("what") == "opportunity" and one.get("arm") == "withheld")
             ):
                 found = True
         return found
 
-    def unchanged(self, entry):
+    def unchanged(self, entry: "dict[str, Any]") -> bool:
         """Whether the file still has the bytes that a person confirmed."""
         data = system.read(system.join(self.home, *entry["path"].split("/")))
         if data is not None and system.sha256(data) == entry["sha256"]:
@@ -110,7 +122,7 @@ class Recall:
         self.context.fault("entry %s has other bytes than were confirmed: not delivered" % entry["id"])
         return False
 
-    def ready(self, entry):
+    def ready(self, entry: "dict[str, Any]") -> str | None:
         """Whether the entry may be delivered now: unchanged, not drifted, not withheld. Returns a warning or None."""
         if not self.unchanged(entry):
             return None
@@ -119,7 +131,7 @@ class Recall:
             return None
         return warning
 
-    def _drift(self, entry):
+    def _drift(self, entry: "dict[str, Any]") -> str | None:
         """Empty, a warning to add, or None when what the entry stands on has gone."""
         data = system.read(lookup.path_of(self.home, "freshness.tsv"))
         if not data or ("\n" + entry["id"] + "\t").encode() not in b"\n" + data:
@@ -133,23 +145,23 @@ class Recall:
             return None
         return detail if state == "drifted" else ""
 
-    def _tossed(self, entry):
+    def _tossed(self, entry: "dict[str, Any]") -> bool:
         """Log the opportunity; False when the coin of a holdout says to withhold."""
         data = system.read(lookup.path_of(self.home, "measure.tsv"))
-        fields = {"arm": "shown", "coin": "none"}
+        fields: dict[str, Any] = {"arm": "shown", "coin": "none"}
         if data and ("\n%s\t%s\t" % (entry["id"], entry["sha256"])).encode() in b"\n" + data:
             from . import coin
 
             _, fields = coin.decide(self.home, self.session, entry["id"], entry["sha256"], entry, self.records)
         self.append("opportunity", entry, fields)
-        return fields["arm"] != "withheld"
+        return bool(fields["arm"] != "withheld")
 
-    def under_test(self, entry):
+    def under_test(self, entry: "dict[str, Any]") -> bool:
         """Whether a holdout may withhold the entry: then only its trigger may deliver it."""
         data = system.read(lookup.path_of(self.home, "measure.tsv"))
-        return bool(data) and ("\n%s\t" % entry["id"]).encode() in b"\n" + data
+        return data is not None and ("\n%s\t" % entry["id"]).encode() in b"\n" + data
 
-    def append(self, what, entry, fields):
+    def append(self, what: str, entry: "dict[str, Any]", fields: "dict[str, Any]") -> None:
         """One line of the ledger about an entry."""
         data = self.context.data
         record = {"what": what, "entry": entry["id"], "sha256": entry["sha256"], "event": self.context.event}
@@ -161,21 +173,21 @@ class Recall:
         record.update(fields)
         spool.append(self.home, self.session, record)
 
-    def expose(self, entry, text, place, why, form="remind"):
+    def expose(self, entry: "dict[str, Any]", text: str, place: str, why: str, form: str = "remind") -> None:
         """Write the receipt of a delivery; only then may the text be printed."""
         self.append("exposure", entry, {"place": place, "form": form, "characters": len(text), "why": why})
 
-    def frame(self, name, entry, **values):
+    def frame(self, name: str, entry: "dict[str, Any]", **values: object) -> str:
         """A frame text in the entry's language, its fields filled in."""
         frames = self.settings.get("frames", {})
         texts = frames.get(entry["language"]) or frames.get("en") or {}
-        text = texts.get(name, "")
+        text = str(texts.get(name, ""))
         for key, value in {"id": entry["id"], "title": entry["title"], **values}.items():
             text = text.replace("{%s}" % key, str(value))
         return text
 
 
-def note(recall, entry, parts, warning=""):
+def note(recall: Recall, entry: "dict[str, Any]", parts: tuple[tuple[str, str], ...], warning: str = "") -> str:
     """The text of an entry: head, then the named parts that it has, one a line."""
     lines = [recall.frame("head", entry)]
     for name, field in parts:
@@ -186,7 +198,7 @@ def note(recall, entry, parts, warning=""):
     return "\n".join(lines)
 
 
-def output(event, text):
+def output(event: str, text: str) -> "dict[str, Any]":
     """The client's output that puts a text into the model's context."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 

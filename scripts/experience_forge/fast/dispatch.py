@@ -6,6 +6,10 @@ turn comes, and may be missing. Any fault goes to the log, and the hook ends as 
 
 from . import minijson, spool, system
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from typing import Any
+
 INPUT_LIMIT = 1024 * 1024
 
 MODULES = {
@@ -23,24 +27,24 @@ AFTER = {"SessionStart": ("end", "catch_up")}
 class Context:
     """One call of a hook: `home`, `event`, `environ`, `raw`, and `data`, parsed when first asked for."""
 
-    def __init__(self, home, event, environ, raw):
+    def __init__(self, home: str, event: str, environ: dict[str, str], raw: bytes) -> None:
         self.home, self.event, self.environ, self.raw = home, event, environ, raw
-        self._data = None
+        self._data: dict[str, Any] | None = None
 
     @property
-    def data(self):
+    def data(self) -> "dict[str, Any]":
         """The client's input as a dict; empty when it is no JSON object."""
         if self._data is None:
             value = minijson.loads(self.raw.decode("utf-8", "replace")) if self.raw.strip() else {}
             self._data = value if isinstance(value, dict) else {}
         return self._data
 
-    def fault(self, text):
+    def fault(self, text: str) -> None:
         """Put one line into the log of hooks."""
         spool.fault(self.home, "%s: %s" % (self.event, text))
 
 
-def main(event, scripts=""):
+def main(event: str, scripts: str = "") -> None:
     """Run the hook of an event; never raises, always ends well."""
     raw, more = system.read_input(INPUT_LIMIT)
     environ = system.environment()
@@ -64,14 +68,14 @@ def main(event, scripts=""):
         context.fault("%s: %s" % (type(error).__name__, error))
 
 
-def answer(context):
+def answer(context: Context) -> "dict[str, Any] | None":
     """What the first module with something to say returns; a fault of one does not silence the next."""
     for name in MODULES.get(context.event, ()):
         try:
             if name == "gate" and not _concerns_gate(context):
                 continue
             module = _module(name)
-            found = module.handle(context.raw, context) if module is not None else None
+            found: dict[str, Any] | None = module.handle(context.raw, context) if module is not None else None
         except Exception as error:
             context.fault("%s: %s: %s" % (name, type(error).__name__, error))
             continue
@@ -80,7 +84,7 @@ def answer(context):
     return None
 
 
-def _concerns_gate(context):
+def _concerns_gate(context: Context) -> bool:
     """Whether the consent gate has work: our confirm line, or an open receipt that another call voids.
 
     The gate loads `json` and `re`, twice a bare start; these are its own first conditions.
@@ -98,7 +102,7 @@ def _concerns_gate(context):
     return any(name.endswith(".open") for name in names)
 
 
-def _module(name):
+def _module(name: str) -> "Any":
     full = __package__ + "." + name
     try:
         module = __import__(full, None, None, ["handle"])
@@ -109,7 +113,7 @@ def _module(name):
     return module
 
 
-def home_of(environ, scripts=""):
+def home_of(environ: dict[str, str], scripts: str = "") -> str:
     """The data home of a hook: its own variable, else the installer's record, else the platform's place."""
     own = environ.get("EXPERIENCE_FORGE_HOME", "")
     if own.startswith("/") or own[1:3] in (":\\", ":/"):

@@ -2,6 +2,11 @@
 
 from . import system
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from collections.abc import Mapping
+    from typing import Any
+
 REMOTE_HEAD = '[remote "'
 REFLOG_BYTES = 64 * 1024
 _PORTS = {"ssh": ":22", "https": ":443", "http": ":80", "git": ":9418"}
@@ -10,12 +15,12 @@ _PORTS = {"ssh": ":22", "https": ":443", "http": ":80", "git": ":9418"}
 class Project:
     """A project: `id` (12 hex digits), `name` to read, `root`, and `ids`, the id with earlier ones."""
 
-    def __init__(self, ids, name, root, git, common):
+    def __init__(self, ids: list[str], name: str, root: str, git: str, common: str) -> None:
         self.ids, self.name, self.root, self.git, self.common = ids, name, root, git, common
         self.id = ids[0]
 
 
-def project(folder, aliases=None):
+def project(folder: str, aliases: "Mapping[str, list[str]] | None" = None) -> Project:
     """The project of a folder (DESIGN 6): by the remote, else git's common folder, else the folder.
 
     Args:
@@ -31,7 +36,7 @@ def project(folder, aliases=None):
         places = ["remote:" + url] if url else []
         places.append("git:" + _plain(system.realpath(common)))
     places.append("folder:" + _plain(root or folder))
-    ids = []
+    ids: list[str] = []
     for place in places:
         number = system.sha256(place.encode("utf-8", "surrogatepass"))[:12]
         ids.extend(one for one in [number, *(aliases or {}).get(number, ())] if one not in ids)
@@ -39,12 +44,12 @@ def project(folder, aliases=None):
     return Project(ids, last or "root", root or folder, git, common)
 
 
-def folder_of(environ, data):
+def folder_of(environ: "Mapping[str, str]", data: "Mapping[str, Any]") -> str:
     """Where a hook's project begins: `CLAUDE_PROJECT_DIR`, else the working folder of the call."""
     return environ.get("CLAUDE_PROJECT_DIR") or str(data.get("cwd") or "") or "."
 
 
-def find(folder):
+def find(folder: str) -> tuple[str, str]:
     """The work tree's root above a folder and its git folder; two empty strings outside of one."""
     current = folder
     while True:
@@ -62,15 +67,16 @@ def find(folder):
         current = above
 
 
-def common_folder(git):
+def common_folder(git: str) -> str:
     """The folder that all worktrees of a repository share."""
     text = (system.read_text(system.join(git, "commondir"), 4096) or "").strip()
     return _from(git, text) if text else git
 
 
-def remote(common):
+def remote(common: str) -> str:
     """The address of `origin`, else of the first remote; empty without one."""
-    found, name = {}, ""
+    found: dict[str, str] = {}
+    name = ""
     for line in (system.read_text(system.join(common, "config"), 1 << 18) or "").splitlines():
         line = line.strip()
         if line.startswith("["):
@@ -82,7 +88,7 @@ def remote(common):
     return found.get("origin") or next(iter(found.values()), "")
 
 
-def normalised(url):
+def normalised(url: str) -> str:
     """An address without scheme, credentials, default port and `.git`; ssh and https come out equal."""
     scheme, mark, rest = url.partition("://")
     if not mark:
@@ -98,13 +104,13 @@ def normalised(url):
     return (host + "/" + path.strip("/").removesuffix(".git")).rstrip("/")
 
 
-def branch(git):
+def branch(git: str) -> str:
     """The name of the checked-out branch; empty when the head is detached."""
     text = (system.read_text(system.join(git, "HEAD"), 4096) or "").strip()
     return text[len("ref: refs/heads/"):] if text.startswith("ref: refs/heads/") else ""
 
 
-def messages(git, count=5):
+def messages(git: str, count: int = 5) -> list[str]:
     """The subjects of the last commits made here, newest first, from the log of the head."""
     data = system.read(system.join(git, "logs", "HEAD"), 4 * 1024 * 1024) or b""
     found = []
@@ -117,11 +123,11 @@ def messages(git, count=5):
     return found
 
 
-def _from(base, path):
+def _from(base: str, path: str) -> str:
     absolute = path.startswith("/") or path[1:3] in (":\\", ":/")
     return path if absolute else system.join(base, path)
 
 
-def _plain(path):
+def _plain(path: str) -> str:
     path = path.replace("\\", "/")
     return path.lower() if system.WINDOWS else path

@@ -3,7 +3,7 @@
 from .system import WINDOWS
 
 
-def matches(pattern, path, root=""):
+def matches(pattern: str, path: str, root: str = "") -> bool:
     """Whether a path fits a pattern.
 
     A pattern without a separator is matched against the last name; one that is not absolute
@@ -25,7 +25,7 @@ def matches(pattern, path, root=""):
     return False
 
 
-def expanded(pattern):
+def expanded(pattern: str) -> list[str]:
     """The pattern with each `{a,b}` written out; at most 64 of them."""
     start = pattern.find("{")
     end = pattern.find("}", start)
@@ -37,13 +37,13 @@ def expanded(pattern):
     return found[:64]
 
 
-def key_of(pattern):
+def key_of(pattern: str) -> str:
     """The prefilter key of a pattern: its last name, `*.ending`, a literal folder, or `*`."""
     choices = {_key(choice) for choice in expanded(pattern.replace("\\", "/").lower())}
     return choices.pop() if len(choices) == 1 else "*"
 
 
-def keys_for(path):
+def keys_for(path: str) -> list[str]:
     """All keys under which a pattern for this path may stand."""
     names = [name for name in path.replace("\\", "/").lower().split("/") if name]
     if not names:
@@ -54,7 +54,7 @@ def keys_for(path):
     return keys
 
 
-def _key(pattern):
+def _key(pattern: str) -> str:
     names = [name for name in pattern.split("/") if name]
     last = names[-1] if names else "*"
     if _plain(last):
@@ -65,11 +65,11 @@ def _key(pattern):
     return max(folders, key=len) + "/" if folders else "*"
 
 
-def _plain(name):
+def _plain(name: str) -> bool:
     return not any(mark in name for mark in "*?[{")
 
 
-def _folders(pattern, names):
+def _folders(pattern: list[str], names: list[str]) -> bool:
     # Dynamic programming over both lists: a row of `**` can't blow up.
     reach = {0}
     for piece in pattern:
@@ -81,11 +81,11 @@ def _folders(pattern, names):
     return len(names) in reach
 
 
-def _name(pattern, name):
+def _name(pattern: str, name: str) -> bool:
     return glob(pattern, name)
 
 
-def glob(pattern, text):
+def glob(pattern: str, text: str) -> bool:
     """Whether the whole text fits `*`, `?` and `[...]`; linear in practice, no recursion."""
     p = t = 0
     star, mark = -1, 0
@@ -103,7 +103,7 @@ def glob(pattern, text):
     return all(rest == "*" for rest in pattern[p:])
 
 
-def _one(pattern, at, character):
+def _one(pattern: str, at: int, character: str) -> int:
     """Length of the pattern's piece at `at` when it fits the character, else 0."""
     if pattern[at] == "?":
         return 1
@@ -117,7 +117,7 @@ def _one(pattern, at, character):
     return 1 if pattern[at] == character else 0
 
 
-def _in_class(body, character):
+def _in_class(body: str, character: str) -> bool:
     index = 0
     while index < len(body):
         if body[index + 1:index + 2] == "-" and index + 2 < len(body):

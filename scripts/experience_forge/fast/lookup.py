@@ -4,6 +4,11 @@ import sys
 
 from . import minijson, system
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from collections.abc import Iterable
+    from typing import Any
+
 VERSION = 1
 """Of prefilter and database together; another one is not read."""
 
@@ -14,22 +19,22 @@ _HEAD = 1024
 _BUCKETED = ("e", "w")
 
 
-def path_of(home, name):
+def path_of(home: str, name: str) -> str:
     """A file of the index below the data home."""
     return system.join(home, "derived", name)
 
 
-def head_line(values):
+def head_line(values: "dict[str, Any]") -> bytes:
     """The first line of the prefilter, padded so that one read gets it."""
     return (minijson.dumps(values).encode("utf-8")).ljust(_HEAD - 1) + b"\n"
 
 
-def prefilter(values, keys):
+def prefilter(values: "dict[str, Any]", keys: "Iterable[tuple[str, str]]") -> bytes:
     """Bytes of the prefilter: a head line, then the keys by kind (`c` commands, `p` paths, `e` errors, `w` words).
 
     Few kinds of commands and paths: a list to search. Many words: buckets with an index before them.
     """
-    kinds = {kind: [] for kind in "cpew"}
+    kinds: dict[str, list[bytes]] = {kind: [] for kind in "cpew"}
     for kind, key in keys:
         kinds[kind].append(key.encode("utf-8"))
     body, sections = b"", {}
@@ -44,9 +49,9 @@ def prefilter(values, keys):
     return head_line({**values, "sections": sections}) + body
 
 
-def _bucketed(found):
+def _bucketed(found: list[bytes]) -> tuple[bytes, int]:
     count = max(1, len(found) // 4) | 1
-    buckets = [[] for _ in range(count)]
+    buckets: list[list[bytes]] = [[] for _ in range(count)]
     for key in found:
         buckets[bucket_of(key, count)].append(key)
     offset = 8 * (count + 1)
@@ -59,7 +64,7 @@ def _bucketed(found):
     return b"".join(index) + b"%08x" % offset + b"".join(texts), count
 
 
-def bucket_of(key, count):
+def bucket_of(key: bytes, count: int) -> int:
     """The bucket of a key; the modulus is odd, so that all bytes count."""
     return int.from_bytes(key[-12:], "little") % count
 
@@ -67,14 +72,14 @@ def bucket_of(key, count):
 class Prefilter:
     """The open prefilter; sections are read when first asked for."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.descriptor = system.calls.open(path, system.calls.O_RDONLY | getattr(system.calls, "O_BINARY", 0))
-        self.sections = {}
-        self.head = minijson.loads(system.calls.read(self.descriptor, _HEAD).decode("utf-8"))
+        self.sections: dict[str, bytes] = {}
+        self.head: dict[str, Any] = minijson.loads(system.calls.read(self.descriptor, _HEAD).decode("utf-8"))
         if self.head.get("version") != VERSION:
             raise ValueError("recall index of version %s, not %d" % (self.head.get("version"), VERSION))
 
-    def section(self, kind):
+    def section(self, kind: str) -> bytes:
         """Bytes of one kind's keys."""
         data = self.sections.get(kind)
         if data is None:
@@ -89,7 +94,7 @@ class Prefilter:
             self.sections[kind] = data
         return data
 
-    def present(self, kind, keys):
+    def present(self, kind: str, keys: "Iterable[str]") -> list[str]:
         """Those of the keys that are there, in the order given."""
         data = self.section(kind)
         count = self.head["sections"][kind][2]
@@ -105,19 +110,19 @@ class Prefilter:
                 found.append(key)
         return found
 
-    def errors(self, words):
+    def errors(self, words: list[str]) -> list[str]:
         """The anchor keys that an output's words show: single words, and pairs of those that need a partner."""
         found = self.present("e", words)
         partners = sorted(key[1:] for key in self.present("e", ["~" + word for word in words]))[:PARTNERS]
         pairs = [one + "+" + other for at, one in enumerate(partners) for other in partners[at + 1:]]
         return found + self.present("e", pairs)
 
-    def close(self):
+    def close(self) -> None:
         """Give the file back."""
         system.calls.close(self.descriptor)
 
 
-def header(home):
+def header(home: str) -> "dict[str, Any] | None":
     """The head line of a home's prefilter as a dict; None when there is none of this version."""
     try:
         opened = Prefilter(path_of(home, PREFILTER))
@@ -127,7 +132,7 @@ def header(home):
     return opened.head
 
 
-def settings(home):
+def settings(home: str) -> "dict[str, Any]":
     """Switches, frames and complaint words that the last build wrote; empty when there are none."""
     data = system.read(path_of(home, SETTINGS))
     try:
@@ -137,7 +142,7 @@ def settings(home):
     return value if isinstance(value, dict) else {}
 
 
-def engine():
+def engine() -> "Any":
     """The module `_sqlite3`, without the import of `functools` that takes four fifths of its start.
 
     It asks that module for `lru_cache` alone, for its statement cache: a stand-in over the C part
@@ -149,10 +154,9 @@ def engine():
 
         return _sqlite3
     try:
-        from _functools import _lru_cache_wrapper
-
-        stand_in = type(sys)("functools")
-        stand_in.lru_cache = lambda size=128: lambda function: _lru_cache_wrapper(function, size, False, tuple)
+        wrapper = __import__("_functools")._lru_cache_wrapper
+        stand_in: Any = type(sys)("functools")
+        stand_in.lru_cache = lambda size=128: lambda function: wrapper(function, size, False, tuple)
         sys.modules["functools"] = stand_in
         import _sqlite3
     except Exception:
@@ -163,7 +167,7 @@ def engine():
     return _sqlite3
 
 
-def connect(home, head):
+def connect(home: str, head: "dict[str, Any]") -> "Any":
     """The database of a prefilter, read only and without locks: its bytes never change.
 
     Raises:

@@ -1,15 +1,14 @@
 """JSON without the `json` package, which costs a bare start again by its imports."""
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from typing import Any
+
+_native: "Any"
 try:
-    from _json import encode_basestring as _quote
-    from _json import make_scanner as _make_scanner
+    import _json as _native
 except ImportError:  # another Python than CPython
-    _make_scanner = None
-
-    def _quote(text):
-        import json
-
-        return json.dumps(text, ensure_ascii=False)
+    _native = None
 
 
 class _Rules:
@@ -18,26 +17,26 @@ class _Rules:
     object_pairs_hook = None
     parse_float = float
     parse_int = int
-    memo: dict = {}
+    memo = None
 
     @staticmethod
-    def parse_constant(name):
+    def parse_constant(name: str) -> float:
         return {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}[name]
 
 
-def loads(text):
+def loads(text: str) -> "Any":
     """The value of a JSON text.
 
     Raises:
         ValueError: when it is no JSON.
     """
-    if _make_scanner is None:
+    if _native is None:
         import json
 
         return json.loads(text)
     text = text.strip(" \t\r\n\ufeff")
     try:
-        value, end = _make_scanner(_Rules)(text, 0)
+        value, end = _native.make_scanner(_Rules)(text, 0)
     except StopIteration:
         raise ValueError("not JSON") from None
     if end != len(text):
@@ -45,7 +44,15 @@ def loads(text):
     return value
 
 
-def dumps(value):
+def _quote(text: str) -> str:
+    if _native is None:
+        import json
+
+        return json.dumps(text, ensure_ascii=False)
+    return str(_native.encode_basestring(text))
+
+
+def dumps(value: "Any") -> str:
     """JSON text of dicts, lists, strings, numbers, booleans and None; non-ASCII text stays as it is."""
     if value is None:
         return "null"

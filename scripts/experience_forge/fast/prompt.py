@@ -2,11 +2,15 @@
 
 from . import deliver, rank
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from typing import Any
+
 TEXT_LIMIT = 4000
 MARK = "[experience-forge "
 
 
-def handle(raw, context):
+def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
     """The pointer line for a prompt, or None."""
     text = str(context.data.get("prompt") or "")[:TEXT_LIMIT]
     # `<task-notification>` and its like are the machine's, `/verb` is a command, and our own words are ours.
@@ -21,7 +25,7 @@ def handle(raw, context):
         recall.close()
 
 
-def answer(recall, text):
+def answer(recall: deliver.Recall, text: str) -> "dict[str, Any] | None":
     """The output for the one entry that fits, when it was not given yet."""
     present = recall.prefilter.present("w", rank.prompt_words(text))
     found = [(n, "words") for _, n in rank.words(recall.database(), present, text, recall.scope)] if present else []

@@ -6,6 +6,11 @@ index; `scope` a tuple of project ids, of which an entry without a project is al
 
 from . import shellwords, signature, tokens
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
 TERMS = 24
 SIGNATURE_POINTS = 60.0
 FLOOR = 6.0
@@ -15,14 +20,17 @@ PROMPT_SCOPE = 1000
 _WEIGHTS = "4.0, 4.0, 2.5, 1.5, 1.0"
 
 
-def in_scope(scope, outdated=False):
+def in_scope(scope: "Sequence[str]", outdated: bool = False) -> tuple[str, list[str]]:
     """SQL condition on table `entries` (as `e`) and its parameters."""
     states = "('active', 'outdated')" if outdated else "('active')"
     marks = ",".join("?" * (len(scope) + 1))
     return "e.status IN %s AND e.project IN (%s)" % (states, marks), ["", *scope]
 
 
-def errors(connection, present, text, scope=(), commands=None, outdated=False):
+def errors(
+    connection: "Any", present: list[str], text: str, scope: "Sequence[str]" = (),
+    commands: list[list[str]] | None = None, outdated: bool = False,
+) -> list[tuple[float, int, float]]:
     """Entries whose error condition holds for an output, best first: (points, n, share).
 
     `present` are the anchor words of the text that the index has (see `lookup.Prefilter`);
@@ -32,8 +40,8 @@ def errors(connection, present, text, scope=(), commands=None, outdated=False):
         return []
     lines = signature.lines_of(text)
     where, values = in_scope(scope, outdated)
-    found = {}
-    seen = set()
+    found: dict[int, tuple[float, float]] = {}
+    seen: set[int] = set()
     for start in range(0, len(present), 200):
         part = present[start:start + 200]
         rows = connection.execute(
@@ -57,13 +65,13 @@ def errors(connection, present, text, scope=(), commands=None, outdated=False):
     return sorted(((points, n, got) for n, (points, got) in found.items()), key=lambda one: (-one[0], one[1]))
 
 
-def _command_fits(pattern, commands):
+def _command_fits(pattern: str, commands: list[list[str]] | None) -> bool:
     if not pattern or commands is None:
         return True
     return any(shellwords.matches(pattern, words) for words in commands)
 
 
-def _pairs(words):
+def _pairs(words: str) -> dict[str, float]:
     pairs = {}
     for item in words.split(" "):
         word, _, value = item.rpartition(":")
@@ -71,7 +79,7 @@ def _pairs(words):
     return pairs
 
 
-def rarest(connection, words, limit=TERMS):
+def rarest(connection: "Any", words: list[str], limit: int = TERMS) -> list[tuple[str, int]]:
     """The rarest of the words that the index knows, as (word, number of entries)."""
     known = []
     for word in dict.fromkeys(words):
@@ -82,7 +90,10 @@ def rarest(connection, words, limit=TERMS):
     return known[:limit]
 
 
-def search(connection, text, scope=(), limit=20, outdated=False, terms=None):
+def search(
+    connection: "Any", text: str, scope: "Sequence[str]" = (), limit: int = 20, outdated: bool = False,
+    terms: list[str] | None = None,
+) -> list[tuple[float, int]]:
     """Ranked search over all words: (score, n), best first; the score is BM25 with weighted fields."""
     chosen = rarest(connection, tokens.terms(text) if terms is None else terms)
     if not chosen:
@@ -96,7 +107,10 @@ def search(connection, text, scope=(), limit=20, outdated=False, terms=None):
     return [(score, n) for score, n in rows]
 
 
-def combined(connection, text, present, scope=(), limit=20, outdated=False):
+def combined(
+    connection: "Any", text: str, present: list[str], scope: "Sequence[str]" = (), limit: int = 20,
+    outdated: bool = False,
+) -> list[tuple[float, int, float]]:
     """Search and signature together: (score, n, share of the signature seen), best first."""
     scores = {n: (score, 0.0) for score, n in search(connection, text, scope, max(limit, 50), outdated)}
     for points, n, share in errors(connection, present, text, scope, None, outdated):
@@ -106,7 +120,9 @@ def combined(connection, text, present, scope=(), limit=20, outdated=False):
     return ordered[:limit]
 
 
-def words(connection, present, text, scope=()):
+def words(
+    connection: "Any", present: list[str], text: str, scope: "Sequence[str]" = ()
+) -> list[tuple[float, int]]:
     """Entries whose word condition or alias is wholly in a prompt, the longest first: (words met, n)."""
     if not present:
         return []
@@ -117,7 +133,7 @@ def words(connection, present, text, scope=()):
         "SELECT c.n, c.words, e.project FROM keys k JOIN conditions c ON c.c = k.ref JOIN entries e ON e.n = c.n "
         "WHERE k.kind = 'w' AND k.key IN (%s) AND %s" % (",".join("?" * len(part)), where), [*part, *values]
     )
-    found = {}
+    found: dict[int, float] = {}
     for n, condition, project in rows:
         wanted = set(tokens.terms(condition))
         if wanted and wanted <= said:
@@ -125,7 +141,7 @@ def words(connection, present, text, scope=()):
     return sorted(((count, n) for n, count in found.items()), key=lambda one: (-one[0], one[1]))
 
 
-def complains(text, complaints):
+def complains(text: str, complaints: "Mapping[str, str]") -> bool:
     """Whether a prompt says that something is wrong, by the shipped words of both languages."""
     low = text.lower().replace("’", "'")
     if any(mark in low for mark in complaints.get("zh", "").split()):
@@ -134,7 +150,9 @@ def complains(text, complaints):
     return not set(complaints.get("en", "").split()).isdisjoint(low.translate(marks).split())
 
 
-def prompt(connection, text, scope, complaints, factor=1.0):
+def prompt(
+    connection: "Any", text: str, scope: "Sequence[str]", complaints: "Mapping[str, str]", factor: float = 1.0
+) -> tuple[float, int] | None:
     """The one entry that the ranked search gives for a prompt: (score, n), or None.
 
     It speaks only to a complaint, above the floor of the index (times `factor`), and never when
@@ -153,7 +171,7 @@ def prompt(connection, text, scope, complaints, factor=1.0):
     return None
 
 
-def prompt_floor(connection, prompts, complaints):
+def prompt_floor(connection: "Any", prompts: "Iterable[str]", complaints: "Mapping[str, str]") -> float:
     """The score above which the ranked search speaks: 19 of 20 everyday prompts that complain stay below.
 
     Calibrated at each build, since scores grow with the store.
@@ -167,6 +185,6 @@ def prompt_floor(connection, prompts, complaints):
     return round(max(FLOOR, scores[len(scores) // 20] if scores else 0.0), 2)
 
 
-def prompt_words(text):
+def prompt_words(text: str) -> list[str]:
     """The distinct search words of a prompt, to be looked up in the prefilter."""
     return list(dict.fromkeys(tokens.terms(text)))

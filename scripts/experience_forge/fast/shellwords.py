@@ -12,22 +12,22 @@ _SHELLS = frozenset("bash sh zsh dash ksh".split())
 _WRAPPERS = {
     # name: options that take a value of their own
     "sudo": "-u -g -h -p -C -U -r -t -D", "doas": "-u -C", "env": "-u -C -S", "timeout": "-s -k", "nohup": "",
-    "command": "", "exec": "-a", "nice": "-n", "ionice": "-c -n -p", "xargs": "-I -n -P -L -d -E -s -a", "time": "-f -o",
-    "stdbuf": "-i -o -e", "builtin": "", "setsid": "",
+    "command": "", "exec": "-a", "nice": "-n", "ionice": "-c -n -p", "xargs": "-I -n -P -L -d -E -s -a",
+    "time": "-f -o", "stdbuf": "-i -o -e", "builtin": "", "setsid": "",
 }
 KEY_WORDS = 3
 _DEPTH = 8
 _LIMIT = 20000
 
 
-def commands(line):
+def commands(line: str) -> list[list[str]]:
     """The simple commands of a line, each a list of words; nested ones included, wrappers also unwrapped."""
-    found = []
+    found: list[list[str]] = []
     _line(line[:_LIMIT], found, 0)
     return found
 
 
-def matches(pattern, words):
+def matches(pattern: str, words: list[str]) -> bool:
     """Whether words fit a pattern as in the client's permission rules: `npm install *` also without more words.
 
     `*` stands for any characters, blanks included; without one the whole command must be equal.
@@ -43,7 +43,7 @@ def matches(pattern, words):
     return glob(pattern.replace("[", "[[]").replace("?", "[?]"), text)
 
 
-def key_of(pattern):
+def key_of(pattern: str) -> str:
     """The prefilter key of a pattern: its literal words before the first `*`, at most three; `*` without one."""
     words = pattern.replace(":*", " *").split()
     literal = []
@@ -54,7 +54,7 @@ def key_of(pattern):
     return " ".join(literal) or "*"
 
 
-def keys_for(found):
+def keys_for(found: list[list[str]]) -> list[str]:
     """All keys under which a pattern for these commands may stand."""
     keys = ["*"]
     for words in found:
@@ -66,19 +66,19 @@ def keys_for(found):
     return keys
 
 
-def name_of(word):
+def name_of(word: str) -> str:
     """The name of a program without its folder."""
     return word.replace("\\", "/").rpartition("/")[2] or word
 
 
-def _line(line, found, depth):
+def _line(line: str, found: list[list[str]], depth: int) -> None:
     if depth > _DEPTH:
         return
     for words in _parsed(line, found, depth):
         _command(words, found, depth)
 
 
-def _command(words, found, depth):
+def _command(words: list[str], found: list[list[str]], depth: int) -> None:
     while words and (words[0] in _KEYWORDS or _assignment(words[0])):
         words = words[1:]
     if words and words[0] in ("for", "case", "select", "function"):
@@ -100,7 +100,7 @@ def _command(words, found, depth):
             _command(rest, found, depth + 1) if depth < _DEPTH else None
 
 
-def _unwrapped(name, words):
+def _unwrapped(name: str, words: list[str]) -> list[str]:
     takes = _WRAPPERS[name].split()
     while words and words[0].startswith("-") and len(words[0]) > 1:
         words = words[2:] if words[0] in takes else words[1:]
@@ -109,27 +109,30 @@ def _unwrapped(name, words):
     return words
 
 
-def _assignment(word):
+def _assignment(word: str) -> bool:
     name, equals, _ = word.partition("=")
     return bool(equals) and name.rstrip("+").replace("_", "a").isalnum() and not name[:1].isdigit()
 
 
 class _Reader:
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
-        self.heredocs = []
+        self.heredocs: list[str] = []
 
-    def peek(self, length=1):
+    def peek(self, length: int = 1) -> str:
         return self.text[self.at:self.at + length]
 
 
-def _parsed(line, found, depth):
+def _parsed(line: str, found: list[list[str]], depth: int) -> list[list[str]]:
     """Lists of words, one a simple command; commands inside `$(...)` go straight into `found`."""
     reader = _Reader(line)
-    result, words, word, begun = [], [], [], False
+    result: list[list[str]] = []
+    words: list[str] = []
+    word: list[str] = []
+    begun = False
     skip_next = ""
 
-    def end_word():
+    def end_word() -> None:
         nonlocal word, begun, skip_next
         if begun:
             text = "".join(word)
@@ -140,7 +143,7 @@ def _parsed(line, found, depth):
             skip_next = ""
         word, begun = [], False
 
-    def end_command():
+    def end_command() -> None:
         nonlocal words, skip_next
         end_word()
         skip_next = ""
@@ -207,7 +210,7 @@ def _parsed(line, found, depth):
     return result
 
 
-def _skip_heredocs(reader):
+def _skip_heredocs(reader: _Reader) -> None:
     for name in reader.heredocs:
         while reader.at < len(reader.text):
             end = reader.text.find("\n", reader.at)
@@ -219,7 +222,7 @@ def _skip_heredocs(reader):
     reader.heredocs = []
 
 
-def _double(reader, found, depth):
+def _double(reader: _Reader, found: list[list[str]], depth: int) -> str:
     """The text of a double-quoted string; commands inside its substitutions go into `found`."""
     reader.at += 1
     out = []
@@ -239,7 +242,7 @@ def _double(reader, found, depth):
     return "".join(out)
 
 
-def _substitution(reader, found, depth):
+def _substitution(reader: _Reader, found: list[list[str]], depth: int) -> str:
     """Skip `$(...)`, `<(...)` or backticks, their commands put into `found`; gives their text back."""
     text = reader.text
     begin = reader.at
@@ -257,7 +260,7 @@ def _substitution(reader, found, depth):
     return text[begin:reader.at]
 
 
-def _closing(text, at):
+def _closing(text: str, at: int) -> int:
     """Index of the parenthesis that closes the one before `at`; quotes and nested ones skipped."""
     level = 1
     while at < len(text):
@@ -288,7 +291,7 @@ def _closing(text, at):
     return len(text)
 
 
-def _heredoc_end(text, at):
+def _heredoc_end(text: str, at: int) -> int:
     """Index after the here-document whose `<<` is at `at`; its own line's rest is skipped with it."""
     start = at + 3 if text.startswith("<<-", at) else at + 2
     line_end = text.find("\n", start)

@@ -8,6 +8,10 @@ in none and says much; a quoted name counts double, since it is what tells sibli
 
 from .tokens import STOP, bigrams, clipped, is_path, noise, runs, stem, translate, without_ansi
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from collections.abc import Iterator, Mapping, Sequence
+
 VERSION = 1
 UNKNOWN = 6.0
 BIGRAM_UNKNOWN = 3.0
@@ -30,16 +34,16 @@ _ENDINGS = frozenset(
 _PAIRS = {"'": "'", '"': '"', "`": "`'", "“": "”", "‘": "’", "「": "」"}
 
 
-_known = {}
+_known: dict[str, tuple[str, ...]] = {}
 
 
-def words(line):
+def words(line: str) -> list[str]:
     """The signature words of one line, in order: paths, numbers, hashes, versions dropped; codes stay."""
     if not line.isascii():
         line = "".join(_sides(line))
     if "/" in line or "\\" in line:
         line = " ".join([chunk for chunk in line.split() if not _place(chunk)])
-    out = []
+    out: list[str] = []
     for word in translate(line).split():
         found = _known.get(word)
         if found is None:
@@ -48,7 +52,7 @@ def words(line):
     return out
 
 
-def _sides(line):
+def _sides(line: str) -> "Iterator[str]":
     # Chinese stands next to a path or a name without a blank: part them.
     before = True
     for mark in line:
@@ -59,16 +63,16 @@ def _sides(line):
         yield mark
 
 
-def _place(chunk):
+def _place(chunk: str) -> bool:
     return ("/" in chunk or "\\" in chunk) and (is_path(chunk) or "://" in chunk)
 
 
-def _word(word):
+def _word(word: str) -> tuple[str, ...]:
     """The signature words that one word without marks gives, as a tuple."""
     if word.isalpha() and word.isascii() and word.islower() and 1 < len(word) < 7:
         return () if word in STOP else (stem(word),)
     if not word.isascii():
-        out = []
+        out: list[str] = []
         for run, cjk in runs(word):
             out.extend(bigrams(run) if cjk else _word(run) if run.isascii() else (run.lower(),))
         return tuple(out)
@@ -84,7 +88,7 @@ def _word(word):
     return (stem(low) if low == word else low,)
 
 
-def quoted(line):
+def quoted(line: str) -> list[str]:
     """The words of quoted names in a line: no blanks, no paths, no file names."""
     found = []
     index = 0
@@ -106,7 +110,7 @@ def quoted(line):
     return found
 
 
-def file_words(line):
+def file_words(line: str) -> list[str]:
     """The words of file names in a line."""
     found = []
     for chunk in line.split():
@@ -116,7 +120,7 @@ def file_words(line):
     return found
 
 
-def segments(text):
+def segments(text: str) -> list[str]:
     """The sentences of an error text: cut at line ends, `...`, and the end of a sentence."""
     text = without_ansi(text)
     for mark in ("...", "…", "。", "；", "！", ". ", "; ", "! "):
@@ -124,7 +128,7 @@ def segments(text):
     return [part.strip() for part in text.split("\n") if part.strip()]
 
 
-def weight(word, weights):
+def weight(word: str, weights: "Mapping[str, float]") -> float:
     """What a word says: by the shipped background, else what an unknown one says."""
     known = weights.get(word)
     if known is not None:
@@ -132,9 +136,9 @@ def weight(word, weights):
     return UNKNOWN if word.isascii() else BIGRAM_UNKNOWN
 
 
-def background(lines):
+def background(lines: "Sequence[str]") -> dict[str, float]:
     """Weights of the words of a list of generic errors: ln((n + 1) / (df + 1/2)), at most what an unknown word says."""
-    counts = {}
+    counts: dict[str, int] = {}
     for line in lines:
         for word in set(words(line)):
             counts[word] = counts.get(word, 0) + 1
@@ -142,12 +146,12 @@ def background(lines):
     return {word: round(min(weight(word, {}), _log(total / (count + 0.5))), 2) for word, count in counts.items()}
 
 
-def _log(value):
+def _log(value: float) -> float:
     # The limit that defines ln, exact to four digits here: `math` is one more module for hooks to load.
-    return (value ** 1e-6 - 1.0) / 1e-6
+    return float((value ** 1e-6 - 1.0) / 1e-6)
 
 
-def compiled(segment, weights):
+def compiled(segment: str, weights: "Mapping[str, float]") -> tuple[dict[str, float], float] | None:
     """A segment as (words with weights, share of the weight that has to be seen); None when it is empty."""
     names, files = set(quoted(segment)), set(file_words(segment))
     pairs = {}
@@ -161,7 +165,9 @@ def compiled(segment, weights):
     return pairs, share
 
 
-def anchors(pairs, share, ordinary=frozenset()):
+def anchors(
+    pairs: "Mapping[str, float]", share: float, ordinary: frozenset[str] = frozenset()
+) -> list[str]:
     """Keys of which every match shows at least one (prefix filter): a telling word, or a pair of ordinary ones.
 
     Words that any output is full of (`ordinary`) would have the index opened for nothing: where the
@@ -170,7 +176,7 @@ def anchors(pairs, share, ordinary=frozenset()):
     need = share * sum(pairs.values()) - 1e-6
     by_weight = sorted(pairs.items(), key=lambda pair: (-pair[1], -len(pair[0]), pair[0]))
     rest = sum(pairs.values())
-    chosen = []
+    chosen: list[str] = []
     for word, value in by_weight:
         if word not in ordinary:
             if rest < need:
@@ -181,7 +187,7 @@ def anchors(pairs, share, ordinary=frozenset()):
         return chosen
     common = [pair for pair in by_weight if pair[0] in ordinary]
     most = common[0][1]
-    partners = []
+    partners: list[str] = []
     for word, value in common:
         # Without two of the partners, the others and the heaviest one do not reach the share.
         if rest + most < need and len(partners) > 1:
@@ -196,7 +202,7 @@ def anchors(pairs, share, ordinary=frozenset()):
     ]
 
 
-def lines_of(text, limit=16000):
+def lines_of(text: str, limit: int = 16000) -> list[frozenset[str]]:
     """The words of each line that has any: at most 400 lines and `limit` characters, the end kept."""
     found = []
     for line in without_ansi(clipped(text, limit)).split("\n")[-LINES:]:
@@ -206,7 +212,7 @@ def lines_of(text, limit=16000):
     return found
 
 
-def share_seen(pairs, lines):
+def share_seen(pairs: "Mapping[str, float]", lines: list[frozenset[str]]) -> float:
     """The share (0 to 1) of a segment's weight in its best line and the two lines beside it."""
     best, at = 0.0, -1
     for index, line in enumerate(lines):

@@ -2,6 +2,10 @@
 
 from . import minijson, system
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from typing import Any
+
 VERSION = 1
 LOG_LIMIT = 512 * 1024
 LEDGER_LIMIT = 8 * 1024 * 1024
@@ -9,14 +13,14 @@ _TAIL = 4096
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
-def ledger_path(home, session):
+def ledger_path(home: str, session: str) -> str:
     """The ledger of a session; any id that is no plain file name is written as the hash of it."""
     name = session if 0 < len(session) <= 100 and _SAFE.issuperset(session) else "x" + system.sha256(
         session.encode("utf-8", "surrogatepass"))[:24]
     return system.join(home, "ledger", name + ".jsonl")
 
 
-def append(home, session, record):
+def append(home: str, session: str, record: "dict[str, Any]") -> "dict[str, Any]":
     """Append one record by one write; `v`, `at` and `session` are filled in. Returns it.
 
     Raises:
@@ -29,7 +33,7 @@ def append(home, session, record):
     return full
 
 
-def read(home, session):
+def read(home: str, session: str) -> "list[dict[str, Any]]":
     """All readable records of a session's ledger, oldest first."""
     data = system.read(ledger_path(home, session), LEDGER_LIMIT)
     found = []
@@ -44,7 +48,7 @@ def read(home, session):
     return found
 
 
-def fault(home, text):
+def fault(home: str, text: str) -> None:
     """Put one line into `<home>/logs/hooks.log`; the same text again at its end, or a full log, is left out."""
     path = system.join(home, "logs", "hooks.log")
     line = " ".join(text.split())[:500]

@@ -2,12 +2,16 @@
 
 from . import deliver, git, rank, spool, system, tokens
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from typing import Any
+
 LIMIT = 2000
 CANDIDATES = 30
 ALIKE = 0.6
 
 
-def handle(raw, context):
+def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
     """The start text, or None. After a compaction what was said before counts as gone."""
     data = context.data
     recall = deliver.Recall(context)
@@ -21,12 +25,13 @@ def handle(raw, context):
         recall.close()
 
 
-def answer(recall, source):
+def answer(recall: deliver.Recall, source: str) -> "dict[str, Any] | None":
     """The output with as many entries as fit, most useful first."""
     settings = recall.settings
     limit = min(LIMIT, int(settings.get("start_characters", LIMIT)))
     count = int(settings.get("start_count", 5))
-    chosen, texts, used = [], [], 0
+    chosen: list[tuple[dict[str, Any], str, str]] = []
+    texts, used = [], 0
     head = ""
     for entry, why in candidates(recall, loaded(recall)):
         if len(chosen) == count:
@@ -43,7 +48,7 @@ def answer(recall, source):
     return deliver.output("SessionStart", "\n".join([head, *texts])) if chosen else None
 
 
-def candidates(recall, loaded_text):
+def candidates(recall: deliver.Recall, loaded_text: str) -> "list[tuple[dict[str, Any], str]]":
     """Entries that fit, the project's own first, then by score; (entry, why)."""
     project = recall.project
     words = [project.name.replace("-", " ")]
@@ -69,9 +74,10 @@ def candidates(recall, loaded_text):
     return apart([(entry, why) for _, entry, why in found])
 
 
-def apart(found):
+def apart(found: "list[tuple[dict[str, Any], str]]") -> "list[tuple[dict[str, Any], str]]":
     """Of entries with one meaning the first, which is the project's."""
-    kept, seen = [], []
+    kept = []
+    seen: list[frozenset[str]] = []
     for entry, why in found:
         words = frozenset(tokens.terms(entry["title"] + " " + entry["rule"]))
         if any(len(words & other) >= ALIKE * len(words | other) for other in seen if other):
@@ -81,7 +87,7 @@ def apart(found):
     return kept
 
 
-def fresh(recall, entry, loaded_text):
+def fresh(recall: deliver.Recall, entry: "dict[str, Any]", loaded_text: str) -> bool:
     """Whether the session does not have the entry yet: not loaded by a file, not said by another hook."""
     if entry["track"] == "profile" or named(entry["id"], loaded_text) or recall.under_test(entry):
         return False
@@ -93,14 +99,14 @@ def fresh(recall, entry, loaded_text):
         recall._records = saved
 
 
-def loaded(recall):
+def loaded(recall: deliver.Recall) -> str:
     """The text of the files that the client loads by itself and that may hold our entries."""
     root = recall.project.root
     parts = [system.read_text(system.join(root, name)) for name in ("CLAUDE.md", "CLAUDE.local.md")]
     return "\n".join(part for part in parts if part)
 
 
-def named(entry_id, text):
+def named(entry_id: str, text: str) -> bool:
     """Whether a text names the id as a whole word."""
     at = text.find(entry_id)
     while at >= 0:

@@ -3,20 +3,26 @@
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from typing import Any
+
+calls: "Any"
+"""The module of system calls that `os` itself is made of."""
 try:
-    import posix as calls
+    import posix
 
-    SEPARATOR = "/"
+    calls, SEPARATOR = posix, "/"
 except ImportError:  # Windows
-    import nt as calls  # type: ignore[import-not-found, no-redef]
+    import nt
 
-    SEPARATOR = "\\"
+    calls, SEPARATOR = nt, "\\"
 
 WINDOWS = SEPARATOR == "\\"
 _BINARY = getattr(calls, "O_BINARY", 0) | getattr(calls, "O_NOINHERIT", 0) | getattr(calls, "O_CLOEXEC", 0)
 
 
-def environment():
+def environment() -> dict[str, str]:
     """The environment as a dict of text."""
     if WINDOWS:
         return dict(calls.environ)
@@ -26,12 +32,12 @@ def environment():
     }
 
 
-def join(*parts):
+def join(*parts: str) -> str:
     """Parts of a path with the system's separator; later absolute parts do not win."""
     return SEPARATOR.join(part.rstrip("/\\") if index < len(parts) - 1 else part for index, part in enumerate(parts))
 
 
-def parent(path):
+def parent(path: str) -> str:
     """The folder above, or the path itself at the top."""
     cut = max(path.rfind("/"), path.rfind("\\") if WINDOWS else -1)
     if cut <= 0:
@@ -39,7 +45,7 @@ def parent(path):
     return path[:cut]
 
 
-def read(path, limit=4 * 1024 * 1024):
+def read(path: str, limit: int = 4 * 1024 * 1024) -> bytes | None:
     """At most `limit` bytes of a file; None when it is not there or can't be read."""
     try:
         descriptor = calls.open(path, calls.O_RDONLY | _BINARY)
@@ -60,13 +66,13 @@ def read(path, limit=4 * 1024 * 1024):
         calls.close(descriptor)
 
 
-def read_text(path, limit=4 * 1024 * 1024):
+def read_text(path: str, limit: int = 4 * 1024 * 1024) -> str | None:
     """`read` as text, faulty bytes replaced; None when it is not there."""
     data = read(path, limit)
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def append(path, data):
+def append(path: str, data: bytes) -> None:
     """Append bytes by one write, mode 0600, the folder made when missing.
 
     Raises:
@@ -84,7 +90,7 @@ def append(path, data):
         calls.close(descriptor)
 
 
-def make_folders(path):
+def make_folders(path: str) -> None:
     """Make a folder and its missing parents, mode 0700."""
     if kind(path) == "folder":
         return
@@ -97,7 +103,7 @@ def make_folders(path):
         return
 
 
-def kind(path):
+def kind(path: str) -> str:
     """`file`, `folder`, or empty for anything else and nothing."""
     try:
         mode = calls.stat(path).st_mode & 0o170000
@@ -106,12 +112,12 @@ def kind(path):
     return {0o100000: "file", 0o040000: "folder"}.get(mode, "")
 
 
-def now():
+def now() -> str:
     """The time as ISO text in UTC, to the second."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def read_input(limit):
+def read_input(limit: int) -> tuple[bytes, bool]:
     """Bytes of stdin up to `limit`, the rest drained; and whether there was more."""
     parts, size, more = [], 0, False
     while True:
@@ -128,26 +134,23 @@ def read_input(limit):
     return b"".join(parts), more
 
 
-def write_output(data):
+def write_output(data: bytes) -> None:
     """Write all bytes to stdout."""
     view = memoryview(data)
     while view:
         view = view[calls.write(1, view):]
 
 
-def sha256(data):
+def sha256(data: bytes) -> str:
     """Hex digest; the accelerated module alone is ten times cheaper to import than hashlib."""
     try:
-        if sys.version_info >= (3, 12):
-            import _sha2 as module
-        else:
-            import _sha256 as module
+        module = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256")
     except ImportError:
-        import hashlib as module
+        module = __import__("hashlib")
     return str(module.sha256(data).hexdigest())
 
 
-def realpath(path):
+def realpath(path: str) -> str:
     """An absolute path with its links resolved, as `os.path.realpath` gives it."""
     if WINDOWS or not path.startswith("/"):
         import os

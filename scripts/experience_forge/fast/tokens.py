@@ -14,18 +14,18 @@ STOP = frozenset(
     "its just me my no of on or our she should so some than that the their them then there these they this to too "
     "us was we were what when where which who will with would you your".split()
 )
-_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~\t\r\n\v\f\x00，。；：！？、（）【】《》〈〉“”‘’「」『』…—·～￥｜│─╰╭└├"
+_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~\t\r\n\v\f\x00" + "，。；：！？、（）【】《》〈〉“”‘’「」『』…—·～￥｜│─╰╭└├"
 _SPACES = {ord(mark): " " for mark in _PUNCTUATION}
 _HEX = frozenset("0123456789abcdef")
 _VOWELS = frozenset("aeiouy")
 
 
-def clipped(text, limit=LIMIT):
+def clipped(text: str, limit: int = LIMIT) -> str:
     """The first 1,000 and the last characters of a long text: a trace ends with its error."""
     return text if len(text) <= limit else text[:_HEAD] + "\n" + text[_HEAD - limit:]
 
 
-def without_ansi(text):
+def without_ansi(text: str) -> str:
     """The text without terminal escapes."""
     if "\x1b" not in text:
         return text
@@ -45,12 +45,14 @@ def without_ansi(text):
     return "".join(kept)
 
 
-def is_cjk(mark):
+def is_cjk(mark: str) -> bool:
     """Whether a character belongs to a script that is written without blanks."""
-    return "\u2e80" <= mark <= "\u9fff" or "\uac00" <= mark <= "\ud7af" or "\uf900" <= mark <= "\ufaff" or mark > "\U0001ffff"
+    if mark < "\u2e80":
+        return False
+    return mark <= "\u9fff" or "\uac00" <= mark <= "\ud7af" or "\uf900" <= mark <= "\ufaff" or mark > "\U0001ffff"
 
 
-def runs(chunk):
+def runs(chunk: str) -> list[tuple[str, bool]]:
     """Pieces of a chunk of mixed script: (text, whether it is Chinese), other marks dropped."""
     found, start, cjk = [], 0, None
     for index, mark in enumerate(chunk):
@@ -64,12 +66,12 @@ def runs(chunk):
     return found
 
 
-def bigrams(run):
+def bigrams(run: str) -> list[str]:
     """Overlapping pairs of a Chinese run; a single character stays itself."""
     return [run] if len(run) == 1 else [run[index:index + 2] for index in range(len(run) - 1)]
 
 
-def stem(word):
+def stem(word: str) -> str:
     """A word without the endings that English puts on: plural, -ed, -ing, final -e."""
     if len(word) < 4 or not word.isalpha():
         return word
@@ -87,7 +89,7 @@ def stem(word):
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
-def noise(word):
+def noise(word: str) -> bool:
     """Whether a Latin word says nothing by itself: numbers, hashes, addresses, very long strings."""
     if len(word) > 48 or len(word) < 2:
         return True
@@ -101,7 +103,7 @@ def noise(word):
     return len(low) >= 7 and _HEX.issuperset(low) and not low.isalpha()
 
 
-def parts_of(word):
+def parts_of(word: str) -> list[str]:
     """The parts of an identifier: at `_`, at a change of case, between letters and digits."""
     parts, start = [], 0
     for index in range(1, len(word) + 1):
@@ -113,7 +115,7 @@ def parts_of(word):
     return parts
 
 
-def _boundary(word, index):
+def _boundary(word: str, index: int) -> bool:
     before, mark = word[index - 1], word[index]
     if mark == "_" or before == "_":
         return True
@@ -125,7 +127,7 @@ def _boundary(word, index):
     return before.isupper() and mark.isupper() and bool(after) and after.islower() and after.isalpha()
 
 
-def _latin(word, out):
+def _latin(word: str, out: list[str]) -> None:
     word = word.strip("_")
     if noise(word):
         return
@@ -137,12 +139,13 @@ def _latin(word, out):
     parts = parts_of(word)
     if len(parts) > 1:
         out.append(low.replace("_", ""))
-        out.extend(stem(part.lower()) for part in parts if len(part) > 2 and part.isalpha() and part.lower() not in STOP)
+        lows = [part.lower() for part in parts if len(part) > 2 and part.isalpha()]
+        out.extend(stem(part) for part in lows if part not in STOP)
     elif low not in STOP:
         out.append(stem(low))
 
 
-def is_path(chunk):
+def is_path(chunk: str) -> bool:
     """Whether a chunk names a place on a disk: several separators, or a leading one."""
     slashes = chunk.count("/") + chunk.count("\\")
     if not slashes or "://" in chunk:
@@ -151,12 +154,12 @@ def is_path(chunk):
     return slashes > 1 or head[:1] in "/~\\" or head[:2] in ("./", ".\\") or head[1:3] in (":\\", ":/")
 
 
-def terms(text, limit=LIMIT):
+def terms(text: str, limit: int = LIMIT) -> list[str]:
     """The search words of a text, in order, repeats kept; at most `limit` characters are read.
 
     Of a path the last name stays. `Python 3.12` also gives `python3`, `ESLint 9` `eslint9`.
     """
-    out = []
+    out: list[str] = []
     for chunk in without_ansi(clipped(text, limit)).split():
         if is_path(chunk):
             chunk = chunk.rstrip("/\\\"'`.,:;)]>").replace("\\", "/").rpartition("/")[2]
@@ -174,13 +177,13 @@ def terms(text, limit=LIMIT):
     return out
 
 
-def _number_after(digits, out):
+def _number_after(digits: str, out: list[str]) -> None:
     if len(digits) <= 2 and out and out[-1].isascii() and out[-1].isalpha():
         out.append(out[-1] + digits)
     elif not noise(digits):
         out.append(digits)
 
 
-def translate(text):
+def translate(text: str) -> str:
     """The text with every punctuation mark as a blank; `_` stays."""
     return text.translate(_SPACES)

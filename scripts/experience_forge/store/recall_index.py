@@ -240,7 +240,8 @@ def _insert(connection: sqlite3.Connection, stored: Sequence[Any], weights: Mapp
                     (numbers["segments"], n, c, segment.share, generic,
                      " ".join(f"{word}:{value}" for word, value in segment.words.items())),
                 )
-                _keys(connection, [("e", key) for key in signature.anchors(segment.words, segment.share, everyday.ordinary)], numbers["segments"], n)
+                anchors = signature.anchors(segment.words, segment.share, everyday.ordinary)
+                _keys(connection, [("e", key) for key in anchors], numbers["segments"], n)
 
 
 def _keys(connection: sqlite3.Connection, keys: Iterable[tuple[str, str]], ref: int, n: int) -> None:

@@ -67,7 +67,8 @@ def rows_of(entry: Entry, weights: Mapping[str, float]) -> Rows:
 def columns(entry: Entry) -> tuple[Any, ...]:
     """The columns of table `entries` after its path, in the order of the schema."""
     reason = entry.section("why") or entry.section("root_cause")
-    action = entry.section("right_action") or entry.section("how") or entry.section("steps") or entry.section("decision")
+    names = ("right_action", "how", "steps", "decision")
+    action = next((entry.section(name) for name in names if entry.section(name)), "")
     fields = "\x1f".join(" ".join(sorted(set(tokens.terms(text)))) for text in (entry.title, *entry.aliases))
     # A project entry without its project belongs nowhere: it is kept out of every scope.
     project = (entry.project or "?") if entry.track is Track.PROJECT else ""
