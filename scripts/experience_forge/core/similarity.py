@@ -1,0 +1,273 @@
+"""How near two entries are, which of them tell of the same thing, and clusters around a centre.
+
+Words (our own tokens) give candidates by an exact prefix-filter join; a pair counts as the same when
+enough of what it says is shared, and nothing that names a case (an error's code, a number in its
+text, a program, a place, an environment) tells the two apart.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..fast import shellwords, signature, tokens
+from ..model import Entry, Kind
+
+BIGRAM: Final = 0.5
+"""Weight of a Chinese bigram beside a Latin word: a word of Chinese gives about two."""
+REMEDY: Final = 0.05
+"""Jaccard below which cause, remedy and rule of two pitfalls have nothing in common."""
+
+_NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:\.\d+){0,2}(?![\w.]*\d)")
+_CODE = re.compile(r"[A-Za-z0-9_@$#][A-Za-z0-9_.:@$/#+-]*[A-Za-z0-9_+#]|[A-Za-z0-9]")
+_LATIN = re.compile(r"[a-z0-9+#.-]*[a-z0-9+#]")
+_QUOTED = re.compile(r"[`'\"“‘「]([^`'\"”’」\s]{2,60})[`'\"”’」]")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Data of `rules/tidy.yaml` and the choices of `rules/contradictions.yaml`.
+
+    `apart` maps a word to the groups (environments, platforms, products) in which it names one thing;
+    entries that name different ones of a group are never the same. The shares are of weighted words.
+    """
+
+    same: float
+    same_trigger: float
+    same_kinds: float
+    near: float
+    cluster_most: int
+    apart: Mapping[str, tuple[tuple[str, str], ...]]
+    everyday: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is compared of one entry."""
+
+    id: str
+    language: str
+    kind: Kind
+    project: str
+    words: frozenset[str]
+    subject: frozenset[str]
+    remedy: frozenset[str]
+    said: frozenset[str]
+    narrowed: frozenset[str]
+    names: frozenset[str]
+    error_names: frozenset[str]
+    told_names: frozenset[str]
+    error_words: frozenset[str]
+    error_numbers: frozenset[str]
+    title_numbers: frozenset[str]
+    commands: frozenset[str]
+    paths: frozenset[str]
+    groups: Mapping[str, frozenset[str]]
+
+
+def rules_of(data: Mapping[str, Any], choices: Mapping[str, Any]) -> Rules:
+    """Rules from the data of `rules/tidy.yaml` and the `choices` of `rules/contradictions.yaml`."""
+    apart: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for group, members in (*data["apart"].items(), *choices.items()):
+        for name, words in members.items():
+            for word in words:
+                apart[str(word).lower()].append((str(group), str(name)))
+    everyday = frozenset(str(data.get("everyday", "")).lower().split())
+    return Rules(
+        float(data["same"]), float(data["same_trigger"]), float(data["same_kinds"]), float(data["near"]),
+        int(data["cluster_most"]), {w: tuple(g) for w, g in apart.items()}, everyday,
+    )
+
+
+def shape_of(entry: Entry, rules: Rules) -> Shape:
+    """What is compared of an entry."""
+    conditions = "\n".join(part for c in entry.applies_when for part in c.parts().values())
+    errors = " \n ".join(c.error for c in entry.applies_when if c.error)
+    told = f"{errors} \n {entry.section('symptom')}" if entry.kind is Kind.PITFALL else errors
+    head = "\n".join((entry.title, entry.rule, *entry.aliases, conditions))
+    rest = "\n".join(body for name, body in entry.sections if name != "rule")
+    text = "\n".join((head, rest, *entry.tags))
+    story = entry.kind is Kind.PITFALL and not errors
+    title, rule = (frozenset(tokens.terms(part)) for part in (entry.title, entry.rule))
+    return Shape(
+        entry.id, entry.language, entry.kind, entry.project,
+        words=frozenset(tokens.terms(text, 16000)),
+        # Without an error to know it by, a pitfall is what its title and its story speak of.
+        subject=title & (frozenset(tokens.terms(f"{conditions}\n{rest}", 16000)) | rule if story else rule),
+        remedy=frozenset(tokens.terms("\n".join(entry.section(n) for n in ("root_cause", "right_action", "rule"))))
+        if entry.kind is Kind.PITFALL else frozenset(),
+        said=frozenset(term for c in entry.applies_when for term in tokens.terms(c.words)),
+        narrowed=frozenset(t for c in entry.applies_when if c.error or c.command for t in tokens.terms(c.words)),
+        names=names_of(text, rules), error_names=names_of(errors, rules), told_names=names_of(told, rules),
+        error_words=frozenset(signature.words(errors)),
+        error_numbers=frozenset(_NUMBER.findall(told)), title_numbers=frozenset(_NUMBER.findall(entry.title)),
+        commands=frozenset(_program(c.command) for c in entry.applies_when if c.command),
+        paths=frozenset(c.path for c in entry.applies_when if c.path),
+        groups=_groups(head, rules),
+    )
+
+
+def names_of(text: str, rules: Rules) -> frozenset[str]:
+    """Code words of a text, in lower case: identifiers, codes, flags, quoted names; they are alike in all languages."""
+    found = {word.strip(".:").lower() for word in _QUOTED.findall(text)}
+    for chunk in _CODE.findall(text):
+        word = chunk.strip(".:/-")
+        if len(word) > 1 and _is_code(word):
+            found.add(word.lower())
+    return frozenset(word for word in found if word not in rules.everyday and not word.isdigit())
+
+
+def _is_code(word: str) -> bool:
+    if "://" in word or len(word) > 60:
+        return False
+    if any(mark in word for mark in "_.:@$#/"):
+        return not word.replace(".", "").replace(":", "").isdigit()
+    if any(mark.isdigit() for mark in word):
+        return any(mark.isalpha() for mark in word)
+    body = word.replace("-", "")
+    return (len(body) > 2 and body.isupper()) or any(mark.isupper() for mark in body[1:])
+
+
+def _program(command: str) -> str:
+    words = command.replace("*", " ").split()
+    if not words:
+        return ""
+    name = shellwords.name_of(words[0])
+    second = next((word for word in words[1:] if not word.startswith("-")), "")
+    return f"{name} {second}".strip()
+
+
+def _groups(text: str, rules: Rules) -> dict[str, frozenset[str]]:
+    low = text.lower()
+    found: dict[str, set[str]] = defaultdict(set)
+    latin = set(_LATIN.findall(low))
+    for word, places in rules.apart.items():
+        plain = word.isascii() and " " not in word
+        if (word in latin) if plain else (word in low):
+            for group, name in places:
+                found[group].add(name)
+    return {group: frozenset(names) for group, names in found.items()}
+
+
+def apart(one: Shape, other: Shape) -> dict[str, str]:
+    """What tells two entries apart, so that they are siblings at most: reason to the words on both sides.
+
+    Reasons are `error`, `number`, `command`, `path`, `subject` and names of groups; empty when nothing does.
+    """
+    found: dict[str, str] = {}
+    if _errors_differ(one, other):
+        found["error"] = ""
+    elif one.narrowed and other.narrowed and not one.narrowed & other.narrowed:
+        # Words beside an error or a command narrow it down to one case.
+        found["words"] = f"{_join(one.narrowed)} | {_join(other.narrowed)}"
+    for mine, theirs in ((one.error_numbers, other.error_numbers), (one.title_numbers, other.title_numbers)):
+        if mine and theirs and not mine & theirs:
+            found["number"] = f"{_join(mine)} | {_join(theirs)}"
+    for group, names in one.groups.items():
+        others = other.groups.get(group, frozenset())
+        if others and not names & others:
+            found[group] = f"{_join(names)} | {_join(others)}"
+    if one.commands and other.commands and not _some_fit(one.commands, other.commands):
+        found["command"] = f"{_join(one.commands)} | {_join(other.commands)}"
+    if one.paths and other.paths and not any(_paths_meet(a, b) for a in one.paths for b in other.paths):
+        found["path"] = f"{_join(one.paths)} | {_join(other.paths)}"
+    comparable = bool(one.remedy and other.remedy) and one.language == other.language
+    if comparable and len(one.remedy & other.remedy) < REMEDY * len(one.remedy | other.remedy):
+        # The same symptom with another cause and another remedy is another case.
+        found["remedy"] = ""
+    least = min(len(one.names), len(other.names))
+    if one.kind is other.kind is Kind.PITFALL and least and len(one.names & other.names) * 3 < least:
+        found["names"] = f"{_join(one.names - other.names)} | {_join(other.names - one.names)}"
+    mine, theirs = one.subject - other.words, other.subject - one.words
+    if mine and theirs and one.language == other.language:
+        found["subject"] = f"{_join(mine)} | {_join(theirs)}"
+    return found
+
+
+def _errors_differ(one: Shape, other: Shape) -> bool:
+    own, theirs = one.error_names - other.names, other.error_names - one.names
+    if own and theirs:
+        return True
+    shown, shown_too = one.told_names, other.told_names
+    if shown and shown_too and not shown & shown_too and shown - other.names and shown_too - one.names:
+        return True
+    if one.error_words and other.error_words:
+        shared = len(one.error_words & other.error_words)
+        return shared < 0.5 * min(len(one.error_words), len(other.error_words))
+    return False
+
+
+def _join(words: Iterable[str]) -> str:
+    return ", ".join(sorted(words)[:4])
+
+
+def trigger_shared(one: Shape, other: Shape) -> bool:
+    """Whether the entries act on the same error, command, file or words."""
+    if one.error_words and other.error_words:
+        shared = len(one.error_words & other.error_words)
+        return shared >= 0.8 * min(len(one.error_words), len(other.error_words))
+    if one.commands & other.commands or any(_telling(path) for path in one.paths & other.paths):
+        return True
+    if one.commands and other.commands:
+        return _some_fit(one.commands, other.commands)
+    least = min(len(one.said), len(other.said))
+    return least > 0 and len(one.said & other.said) >= 0.6 * least
+
+
+def _telling(glob: str) -> bool:
+    # `**/*.py` is where half of all work happens: it is shared by entries that have nothing in common.
+    return any("*" not in part for part in glob.replace("\\", "/").split("/") if part not in ("src", "."))
+
+
+def _some_fit(mine: Iterable[str], theirs: Iterable[str]) -> bool:
+    return any(a.startswith(b) or b.startswith(a) for a in mine for b in theirs)
+
+
+def _paths_meet(one: str, other: str) -> bool:
+    """Whether two globs may speak of the same files: one names every folder that the other names."""
+    def parts(glob: str) -> tuple[set[str], str]:
+        pieces = [p for p in glob.replace("\\", "/").split("/") if p and "*" not in p]
+        last = glob.rpartition("/")[2]
+        ending = last.rpartition(".")[2] if "." in last else ""
+        return set(pieces), ending
+
+    (a, end_a), (b, end_b) = parts(one), parts(other)
+    if end_a and end_b and end_a != end_b:
+        return False
+    return a <= b or b <= a
+
+
+def weights_of(shapes: Sequence[Shape], background: Mapping[str, float]) -> dict[str, float]:
+    """What a word says: shipped background for everyday words, else how rare it is in the library."""
+    counts: Counter[str] = Counter()
+    for shape in shapes:
+        counts.update(shape.words)
+    total = len(shapes)
+    return {word: _weight(word, count, total, background) for word, count in counts.items()}
+
+
+def _weight(word: str, count: int, total: int, background: Mapping[str, float]) -> float:
+    known = background.get(word, signature.UNKNOWN) / signature.UNKNOWN
+    rare = 1.0
+    if total >= 50:
+        rare = min(1.0, math.log((total + 1) / (count + 0.5)) / math.log(total + 1) * 1.6)
+    return max(0.05, min(known, rare)) * (1.0 if word.isascii() else BIGRAM)
+
+
+def share(one: Shape, other: Shape, weights: Mapping[str, float]) -> float:
+    """Jaccard over weighted words, 0 to 1."""
+    common = sum(weights.get(word, 1.0) for word in one.words & other.words)
+    if not common:
+        return 0.0
+    return common / sum(weights.get(word, 1.0) for word in one.words | other.words)
+
+
+def same(one: Shape, other: Shape, found: float, rules: Rules) -> bool:
+    """Whether two entries with this share, which nothing tells apart, tell of the same thing."""
+    if one.kind is not other.kind and found < rules.same_kinds:
+        return False
+    return found >= (rules.same_trigger if trigger_shared(one, other) else rules.same)
