@@ -1,7 +1,10 @@
 """Episodes: what belongs to one problem, and how many rounds of rework it took.
 
-A round is an edit after evidence that the last edit failed: a check that did not pass, a person's
-correction, a pasted error, a refused call. The first attempt is round 0.
+A round is an edit after evidence that the last edit failed. The evidence comes from the person (a
+correction, a pasted error, a refused call) or from the agent's own checks. The two are counted apart
+and the larger count is the episode's: between two complaints an agent may well run a build six times.
+Of its own checks only the one that fails again and again counts; a type error here and a lint
+warning there are ordinary work. The first attempt is round 0.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..model import Episode, Event, EventKind
+from .checks_output import only_looks
 
 KEPT = 12
 _CHECK = re.compile(
@@ -33,10 +37,12 @@ class _Open:
     errors: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     rounds: int = 0
+    checks: dict[str, int] = field(default_factory=dict)
+    failing: str = ""
     failed: bool = False
     passed: bool = False
     rejected: bool = False
-    turn_edits: int = 0
+    fresh: bool = False
 
 
 class Tracker:
@@ -70,10 +76,10 @@ class Tracker:
         if now is None:
             return
         if correction or paste_failed:
-            self._fail(event, event.text[:200] if paste_failed else "", rejected=correction)
-        elif not continues:
-            # A new wish: if it touches other files, it is another problem.
-            now.turn_edits = -1
+            self._fail(event, event.text[:200] if paste_failed else "", rejected=True)
+        elif not continues and not now.failed:
+            now.fresh = True
+            return
         now.last_turn, now.last_line = event.turn, event.line
 
     def episodes(self) -> tuple[Episode, ...]:
@@ -83,39 +89,38 @@ class Tracker:
 
     def _edit(self, event: Event) -> None:
         now = self.open
-        if now is not None and now.turn_edits == -1 and not now.failed and event.path not in now.paths:
+        if now is not None and now.fresh:
             self._close()
             now = None
         if now is None:
             now = self.open = _Open(event.turn, event.line, event.turn, event.line)
-        if now.turn_edits == -1:
-            if not now.failed and now.rounds == 0:
-                now.turn, now.line = event.turn, event.line
-            now.turn_edits = 0
-        if now.failed and now.paths:
+        if now.rejected and now.paths:
             now.rounds += 1
+        elif now.failing and now.paths:
+            now.checks[now.failing] = now.checks.get(now.failing, 0) + 1
         now.failed = now.passed = now.rejected = False
-        now.turn_edits += 1
+        now.failing = ""
         now.last_turn, now.last_line = event.turn, event.line
         _keep(now.paths, event.path)
 
     def _ran(self, event: Event) -> None:
         now = self.open
-        if now is None or not _CHECK.search(event.command):
+        if now is None or now.fresh or not _CHECK.search(event.command) or only_looks(event.command):
             return
         now.last_turn, now.last_line = max(now.last_turn, event.turn), event.line
         if event.failed:
             self._fail(event, event.text[:300])
+            now.failing = now.failing or check_name(event.command)
         else:
             now.passed = not now.rejected
-            now.failed = now.rejected and now.failed
+            now.failed = now.rejected
         _keep(now.commands, event.command[:200])
 
     def _fail(self, event: Event, error: str, rejected: bool = False) -> None:
         now = self.open
         if now is None or not now.paths:
             return
-        now.failed, now.passed = True, False
+        now.failed, now.passed, now.fresh = True, False, False
         now.rejected = now.rejected or rejected
         now.last_turn, now.last_line = event.turn, event.line
         if error:
@@ -145,17 +150,26 @@ class Tracker:
         return tracker
 
 
+def check_name(command: str) -> str:
+    """What a command checks, without its options and paths: `go build`, `npm run test`, `pytest`."""
+    part = re.split(r"\s*(?:\||2>|>|<)\s*", re.sub(r"^\s*(?:cd [^&;]+(?:&&|;)\s*|\w+=\S+\s+)+", "", command), maxsplit=1)[0]
+    part = re.split(r"\s*(?:&&|;|\n)\s*", part, maxsplit=1)[0]
+    words = [word for word in part.split()[:8] if not word.startswith("-") and "/" not in word and "." not in word]
+    return " ".join(words[:3])
+
+
 def _keep(values: list[str], value: str) -> None:
     if value not in values and len(values) < KEPT:
         values.append(value)
 
 
 def _closed(now: _Open, ended: bool) -> Episode:
+    rounds = max(now.rounds, max(now.checks.values(), default=0))
     if now.failed:
         solved = "abandoned" if ended else "no"
     else:
-        solved = "yes" if now.passed or (ended and now.rounds) else "unclear"
+        solved = "yes" if now.passed or (ended and rounds > 0) else "unclear"
     return Episode(
-        (now.turn, now.last_turn), (now.line, now.last_line), now.rounds, solved,
+        (now.turn, now.last_turn), (now.line, now.last_line), rounds, solved,
         tuple(now.paths), tuple(now.errors), tuple(now.commands),
     )

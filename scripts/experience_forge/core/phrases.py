@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r"[^.!?。！？;；\n…]*(?:\.(?!\s|$)[^.!?。！？;�
 _CLAUSE_END = re.compile(r"[,，、:：—(（)）]+|\s-+\s|\.{2,}|…+| (?=(?:but|because|since|so that|although|though|however|while|whereas) )")
 _ASKS = re.compile(
     r"^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|question|actually|or)[,:]? )*"
-    r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do|does|did|can|could|should|would|will|shall|has|have"
+    r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do(?! not)|does|did|can|could|should|would|will|shall|has|have"
     r"|isn't|aren't|don't (?:we|you|they)|doesn't|didn't|shouldn't|wouldn't|couldn't|can't (?:we|you|i)|any)\b"
 )
 _ZH_ASKS = re.compile(r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$")
@@ -109,6 +109,7 @@ class Phrases:
         if faults:
             raise Invalid("rules/phrases.yaml does not hold", "restore the file or install again", faults)
         self._calm = re.compile("|".join(f"(?:{text})" for text in rules["calm"]))
+        self._own_fault = re.compile("|".join(f"(?:{text})" for text in rules["own_fault"]))
         self._supposed = re.compile(_filled(str(rules["supposed"]), sets))
 
     def find(self, words: str, before: Before) -> list[Hit]:
@@ -123,17 +124,18 @@ class Phrases:
             return []
         hits: dict[str, Hit] = {}
         parts = self._parts(plain)
+        blamed = bool(self._own_fault.search(plain[:START_REACH]))
         for cue in self.cues:
             if not before.allows(cue.needs) or (cue.short and len(plain) > cue.short):
                 continue
-            if not any(hint in plain for hint in cue.hint):
+            if not any(hint in plain for hint in cue.hint) or (blamed and cue.kind == "correction"):
                 continue
             found = self._first(cue, parts[cue.on], before)
             if found:
                 for kind in (cue.kind, cue.also):
                     if kind and kind not in hits:
                         hits[kind] = Hit(kind, cue.name, found)
-        if "correction" not in hits and before.stopped and self._speaks_up(parts):
+        if "correction" not in hits and before.stopped and not blamed and self._speaks_up(parts):
             hits["correction"] = Hit("correction", "stopped", plain[:160])
         return list(hits.values())
 

@@ -71,3 +71,22 @@ def score(signals: Iterable[Signal], weights: Weights, threshold: float | None =
             lines.append(f"{signal.weight:g} {kind.value}: {signal.detector}, turn {signal.turn}: {signal.quote[:80]}{others}")
     limit = weights.suggest if threshold is None else threshold
     return Score(total, total >= limit, total >= weights.stress, tuple(lines))
+
+
+def of_kinds(kinds: Iterable[str], rules: Mapping[str, Any]) -> Score:
+    """The score of a draft by the kinds of signals that it names; unknown names add nothing.
+
+    Args:
+        kinds: such as `rework`, `preference`.
+        rules: the mapping of `rules/scoring.yaml`.
+
+    Raises:
+        Invalid: when the rules do not hold.
+    """
+    weights = Weights.of(rules)
+    known = {kind.value: kind for kind in SignalKind}
+    signals = [Signal(known[kind], weights.of_signal(known[kind]), 0, 0, "", "named in the draft") for kind in kinds if kind in known]
+    best = dict.fromkeys(signal.kind for signal in signals)
+    lines = tuple(f"{weights.of_signal(kind):g} {kind.value}" for kind in best)
+    total = score(signals, weights)
+    return Score(total.total, total.suggest, total.stress, lines)

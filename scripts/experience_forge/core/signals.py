@@ -22,6 +22,10 @@ WORK_REACH = 3
 """Turns for which an edit or a run counts as what a complaint is about."""
 
 _ASKS = re.compile(r"[?？]\s*(?:[*_`)\]]|\s)*$")
+_REQUEST = re.compile(
+    r"^\W*(?:(?:ok|okay|so|and|now|then|great|good|cool|yes|next|alright|also)[,.!]? )*(?:can|could|would|will) (?:you|we|u)\b|请|帮我|给我", re.I
+)
+_SAME = re.compile(r"\b(?:again|still|also|too|instead|it|this|that|them|those|these)\b|再|还|也|它|这个|那个|刚才", re.I)
 _GOES_ON = re.compile(
     r"^\W*(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go (?:ahead|on)|continue|proceed|do it|please do|sounds good|let'?s (?:do|go|implement|try)|option \w+"
     r"|[a-d1-9]\b|both|all|right|correct|try again|thanks?|done|好|可以|行|继续|执行|是|对|嗯|开始|接着|没错|同意)\b|^.{0,24}$",
@@ -114,7 +118,7 @@ class Watch:
                 event,
                 correction="correction" in kinds,
                 paste_failed=bool(heard.pasted) and checks_output.failed(heard.pasted),
-                continues=heard.why != "person" or bool(_GOES_ON.match(heard.words)) or heard.words.endswith(("?", "？")),
+                continues=heard.why != "person" or _goes_on(heard.words),
             )
             state.last_prompt = heard.words[:QUOTE]
         state.next_turn()
@@ -210,6 +214,15 @@ class _State:
     def next_turn(self) -> None:
         self.ever = self.ever or self.calls > 0 or self.spoke
         self.calls, self.spoke, self.asked, self.stopped = 0, False, False, False
+
+
+def _goes_on(words: str) -> bool:
+    """Whether a prompt stays with the matter: a consent, a remark, a question; no new wish."""
+    if _GOES_ON.match(words):
+        return True
+    if _REQUEST.match(words) or not words.rstrip().endswith(("?", "？", "吗", "呢")):
+        return len(words) < 120 and bool(_SAME.search(words))
+    return True
 
 
 def _around(text: str, place: int) -> str:

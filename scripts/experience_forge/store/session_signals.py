@@ -10,6 +10,8 @@ from typing import Any
 from ..core.phrases import Phrases
 from ..core.scoring import Weights
 from ..core.signals import Turn, Watch
+from ..errors import Refused
+from ..fast import home as fast_home
 from ..model import Episode, SessionInfo, Signal
 from . import readers, ruleset
 
@@ -63,3 +65,21 @@ def of_file(path: Path, *, full: bool = False) -> Explained:
     return Explained(
         session.info, tuple(watch.turns), watch.episodes(), tuple(watch.all_signals()), detectors().weights
     )
+
+
+def transcripts() -> list[Path]:
+    """All sessions that the client keeps on this machine, by name; subagents' files are left out."""
+    return sorted(Path(fast_home.client_folder(), "projects").glob("*/*.jsonl"))
+
+
+def transcript(session: str) -> Path:
+    """The file of one session.
+
+    Raises:
+        Refused: when the client keeps none of that id.
+    """
+    safe = all(char.isalnum() or char in "-_" for char in session)
+    found = sorted(Path(fast_home.client_folder(), "projects").glob(f"*/{session}.jsonl")) if session and safe else []
+    if not found:
+        raise Refused(f"the client keeps no session '{session}'", "give a file instead, or see `experience-forge scan`")
+    return max(found, key=lambda path: path.stat().st_mtime)

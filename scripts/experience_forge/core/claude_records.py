@@ -1,0 +1,353 @@
+"""Records of Claude Code transcripts, one JSON object a line, as events.
+
+Most bytes are thinking, file contents and bookkeeping that no detector needs. A line is passed over
+on its raw form when its beginning says so beyond doubt (both spacings of keys); every other line is
+decoded. A quotation mark inside a JSON string is escaped, so `"type":"thinking"` with bare quotes is
+always structure, never text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..model import Event, EventKind, Speaker
+from . import checks_output, speakers
+from .lines import Lines, Position
+
+try:  # an installed faster library is used, never required
+    import orjson
+    _quick_loads: Any = orjson.loads
+except ImportError:
+    _quick_loads = json.loads
+
+EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "Update", "Create", "ApplyPatch", "apply_patch"})
+_EDITS_RAW = frozenset(name.encode() for name in EDITS)
+PASSIVE = frozenset({
+    b"Read", b"Grep", b"Glob", b"LS", b"TodoWrite", b"TodoRead", b"WebFetch", b"WebSearch", b"Task", b"Agent",
+    b"TaskCreate", b"TaskUpdate", b"TaskList", b"TaskGet", b"NotebookRead", b"ToolSearch", b"BashOutput", b"TaskOutput",
+})
+"""Tools that change nothing and check nothing: no detector looks at them."""
+
+TELLING = (
+    b"oot cause", b"urns out", b"trade-off", b"ndocumented", "根因".encode(), "根本原因".encode(), "原来是".encode(),
+)
+"""Answers that hold one of these are read though another answer follows: they explain a cause or a choice."""
+
+TEXT_KEPT = 20_000
+RESULT_KEPT = 4_000
+OPEN_CALLS = 500
+INTERRUPT = "[Request interrupted by user"
+
+_FORM = re.compile(
+    rb'"content": ?\[\{(?:"type": ?"(?:(thinking|redacted_thinking)"'
+    rb'|tool_use", ?"id": ?"([^"\\]+)", ?"name": ?"([^"\\]+)", ?"input": ?|(text)"|(tool_result)")|"(tool_use_id)")'
+)
+THINKING, CALL, ANSWER, RESULT, RESULT_BY_ID = 1, 3, 4, 5, 6
+_STRING = rb'"([^"\\]*(?:\\.[^"\\]*)*)"'
+_COMMAND = re.compile(rb'\{(?:"description": ?"[^"\\]*", ?)?"command": ?' + _STRING)
+_CALL_PATH = re.compile(rb'\{(?:"replace_all": ?\w+, ?)?"(?:file_path|notebook_path)": ?' + _STRING)
+_RESULT_ID = re.compile(rb'"tool_use_id": ?"([^"\\]+)"')
+_DENIED_RAW = b"The user doesn't want to"
+_DENIED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action",
+    "The tool use was rejected",
+    "User rejected",
+)
+_USER_SAID = re.compile(r"(?:the user said|provided the following (?:reason|feedback)[^:]*):\s*\n?(.+)", re.S)
+
+
+def read(lines: Lines, position: Position, full: bool) -> Iterator[Event]:
+    """The events of a transcript from `position` on; damaged lines are named there and passed over."""
+    walk = _Walk(position, full)
+    quick = walk.quick
+    for block in lines.blocks():
+        number = position.line
+        for raw in block:
+            number += 1
+            if raw is None:
+                position.name_damaged(number)
+                continue
+            if not full:
+                events = quick(raw, number)
+                if events is not None:
+                    yield from events
+                    continue
+            yield from walk.slow(raw, number, lines)
+    yield from walk.last_answer()
+
+
+def _unescaped(text: bytes) -> str:
+    """The text of a JSON string's inside."""
+    return text.decode("utf-8") if b"\\" not in text else str(json.loads(b'"' + text + b'"'))
+
+
+class _Walk:
+    """Turns records into events; what must outlive one call is in the position."""
+
+    def __init__(self, position: Position, full: bool) -> None:
+        self.at = position
+        self.full = full
+        self.line = position.line
+        self.held: list[tuple[int, bytes]] = []
+        self.failures = 0
+
+    def quick(self, raw: bytes, number: int) -> Sequence[Event] | None:
+        """Events of a line by its raw form, without decoding; None when it has to be decoded.
+
+        Searching is what costs here: every search is bounded, or has a needle with both spacings known.
+        """
+        if raw[:2] != b'{"' or raw[-1:] != b"}" or not (raw.isascii() or _utf8(raw)):
+            return None
+        begin = raw.find(b'"content":')
+        if begin < 0:
+            return () if b'"user"' not in raw and b'"assistant"' not in raw and b"compact_boundary" not in raw else None
+        form = _FORM.match(raw, begin)
+        if form is None:
+            return self._quick_other(raw)
+        kind, end = form.lastindex, form.end()
+        another = b', {"type": "t' if raw[begin + 10] == 32 else b',{"type":"t'
+        if kind == THINKING or (kind == CALL and form.group(3) in PASSIVE):
+            return () if raw.find(another, end) < 0 else None
+        side = raw.find(b'"isSidechain":', 0, begin)
+        if side >= 0 and raw[side + 14 : side + 19].lstrip().startswith(b"true"):
+            return ()
+        self.line = number
+        if kind >= RESULT:
+            return self._quick_result(raw, begin)
+        if raw.find(another, end) >= 0:
+            return None
+        if kind == CALL:
+            return self._quick_call(raw, form)
+        if raw.find(b'"user"', 0, begin) >= 0:
+            return None
+        self.held.append((number, raw))
+        return ()
+
+    def _quick_other(self, raw: bytes) -> Sequence[Event] | None:
+        if b'"isSidechain":true' in raw or b'"isSidechain": true' in raw:
+            return ()
+        wanted = b'"user"' in raw or b'"assistant"' in raw or b"compact_boundary" in raw
+        return None if wanted else ()
+
+    def _quick_call(self, raw: bytes, form: re.Match[bytes]) -> Sequence[Event] | None:
+        name = form.group(3)
+        if name == b"Bash":
+            command = _COMMAND.match(raw, form.end())
+            if command is None:
+                return None
+            return (self._call(form.group(2).decode(), "Bash", _unescaped(command.group(1)), "", None),)
+        if name in _EDITS_RAW:
+            path = _CALL_PATH.match(raw, form.end())
+            if path is None:
+                return None
+            return (self._call(form.group(2).decode(), name.decode(), "", _unescaped(path.group(1)), None),)
+        return None
+
+    def _quick_result(self, raw: bytes, begin: int) -> Sequence[Event] | None:
+        place = raw.find(b'"tool_use_id":', begin)
+        found = _RESULT_ID.match(raw, place) if place >= 0 else None
+        if found is None or raw.find(b'"tool_use_id":', found.end()) >= 0:
+            return None
+        ident = found.group(1).decode()
+        call = self.at.calls.get(ident)
+        if call is None and raw.find(_DENIED_RAW, begin, begin + 300) < 0:
+            return ()
+        if call is None or b'"is_error":true' in raw or b'"is_error": true' in raw:
+            return None
+        if call[1] and not checks_output.only_looks(call[1]) and checks_output.raw_failed(raw, begin):
+            return None
+        del self.at.calls[ident]
+        if not call[1]:
+            return ()
+        return (Event(EventKind.RESULT, self.line, self.at.turn, Speaker.TOOL, "", "", call[0], ident, call[1], call[2]),)
+
+    def last_answer(self) -> Iterator[Event]:
+        """The answers held back in a turn that are looked at: the last one, and after a failure those that explain."""
+        held, self.held = self.held, []
+        failures, self.failures = self.failures, 0
+        line = self.line
+        for number, raw in held:
+            last = number == held[-1][0]
+            if last or (failures and any(needle in raw for needle in TELLING)):
+                self.line = number
+                record = self._decoded(raw)
+                if record is not None:
+                    yield from self.record(record)
+        self.line = line
+
+    def slow(self, raw: bytes, number: int, lines: Lines) -> Iterator[Event]:
+        """Events of a line by decoding it; a line that holds no record is named."""
+        self.line = number
+        line = raw.strip(b" \t\r\xef\xbb\xbf")
+        if not line:
+            return
+        record = self._decoded(line)
+        if record is not None:
+            yield from self.record(record)
+            return
+        self.at.name_damaged(number)
+        if lines.torn:
+            lines.give_back()
+
+    def _decoded(self, line: bytes) -> dict[str, Any] | None:
+        """One record, or None when the line holds none; broken UTF-8 is read with marks and named."""
+        try:
+            record = _quick_loads(line)
+        except (ValueError, RecursionError):
+            try:
+                record = json.loads(line.decode("utf-8", "replace"))
+            except (ValueError, RecursionError):
+                return None
+            if not _utf8(line):
+                self.at.name_damaged(self.line)
+        return record if isinstance(record, dict) else None
+
+    def record(self, record: dict[str, Any]) -> Iterator[Event]:
+        """Events of one decoded record."""
+        self._learn(record)
+        if record.get("isSidechain") is True:
+            return
+        kind = record.get("type")
+        message = record.get("message")
+        if kind == "system" and record.get("subtype") == "compact_boundary":
+            yield self._event(EventKind.MARKER, Speaker.MACHINE, "", marker="compact", record=record)
+        elif kind == "user" and isinstance(message, dict):
+            yield from self._user(record, message.get("content"))
+        elif kind == "assistant" and isinstance(message, dict):
+            yield from self._assistant(record, message.get("content"))
+        elif kind == "attachment" and self.full:
+            yield from self._attachment(record)
+
+    def _learn(self, record: dict[str, Any]) -> None:
+        at = self.at
+        for name, key in (("session", "sessionId"), ("cwd", "cwd"), ("started", "timestamp")):
+            value = record.get(key)
+            if not getattr(at, name) and isinstance(value, str):
+                setattr(at, name, value)
+        if record.get("promptSource") == "sdk" or record.get("entrypoint") == "sdk-cli":
+            at.headless = True
+
+    def _user(self, record: dict[str, Any], content: Any) -> Iterator[Event]:
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+        texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+        text = "\n".join(part for part in texts if isinstance(part, str))
+        for block in results:
+            yield from self._result(record, block)
+        if results or record.get("isMeta") is True or record.get("isCompactSummary") is True:
+            return
+        if text.lstrip().startswith(INTERRUPT):
+            yield self._event(EventKind.MARKER, Speaker.PERSON, text, marker="interrupt", record=record)
+        elif speakers.counts_as_turn(text):
+            yield from self.last_answer()
+            yield self._prompt(record, text)
+        else:
+            yield self._event(EventKind.MARKER, Speaker.MACHINE, text, marker="machine", record=record)
+
+    def _prompt(self, record: dict[str, Any], text: str) -> Event:
+        self.at.turn += 1
+        person = not (self.at.headless or speakers.is_machine(text) or _machine_origin(record))
+        source = record.get("uuid")
+        seen = self.at.mode.setdefault("prompts", [])
+        if isinstance(source, str):
+            # A resumed session may hold a record twice; it keeps its number but speaks only once.
+            person = person and source not in seen
+            self.at.mode["prompts"] = [*seen[-199:], source]
+        return self._event(EventKind.PROMPT, Speaker.PERSON if person else Speaker.MACHINE, text, record=record)
+
+    def _result(self, record: dict[str, Any], block: dict[str, Any]) -> Iterator[Event]:
+        ident = str(block.get("tool_use_id"))
+        text = _flat(block.get("content"))
+        call = self.at.calls.pop(ident, None)
+        failed = block.get("is_error") is True
+        denied = failed and (text.startswith(_DENIED) or record.get("toolDenialKind") == "user-rejected")
+        if call is None and not (denied or self.full):
+            return
+        command = call[1] if call else ""
+        if command and not failed and not checks_output.only_looks(command):
+            failed = checks_output.failed(text)
+        self.failures += failed
+        kept = text[:RESULT_KEPT] if failed or self.full else ""
+        yield self._event(
+            EventKind.RESULT, Speaker.TOOL, kept, call_id=ident, call=call, failed=failed, denied=denied, record=record
+        )
+        if denied:
+            said = _USER_SAID.search(text)
+            words = said.group(1).strip() if said else ""
+            yield self._event(EventKind.MARKER, Speaker.PERSON, words, marker="denied", record=record)
+
+    def _assistant(self, record: dict[str, Any], content: Any) -> Iterator[Event]:
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        for block in blocks:
+            if not isinstance(block, dict):
+                continue
+            if block.get("type") == "text" and isinstance(block.get("text"), str):
+                yield self._event(EventKind.ANSWER, Speaker.MODEL, block["text"], record=record)
+            elif block.get("type") == "tool_use":
+                given = block.get("input") if isinstance(block.get("input"), dict) else {}
+                name = str(block.get("name"))
+                if name.encode() in PASSIVE and not self.full:
+                    continue
+                path = given.get("file_path") or given.get("notebook_path") or given.get("path")
+                command = given.get("command")
+                yield self._call(
+                    str(block.get("id")), name, command if isinstance(command, str) else "",
+                    path if isinstance(path, str) else "", record,
+                )
+
+    def _attachment(self, record: dict[str, Any]) -> Iterator[Event]:
+        attachment = record.get("attachment")
+        if isinstance(attachment, dict):
+            marker = str(attachment.get("type"))
+            yield self._event(
+                EventKind.MARKER, Speaker.MACHINE, _flat(attachment.get("content")), marker=marker, record=record
+            )
+
+    def _call(self, ident: str, tool: str, command: str, path: str, record: Any) -> Event:
+        at = self.at
+        if len(at.calls) >= OPEN_CALLS:
+            # The client lost these results; insertion order says which are oldest.
+            at.calls = dict(list(at.calls.items())[OPEN_CALLS // 2 :])
+        at.calls[ident] = [tool, command[:TEXT_KEPT], path]
+        if record is None:
+            return Event(EventKind.CALL, self.line, at.turn, Speaker.MODEL, "", "", tool, ident, command[:TEXT_KEPT], path)
+        return self._event(EventKind.CALL, Speaker.MODEL, "", call_id=ident, call=at.calls[ident], record=record)
+
+    def _event(
+        self, kind: EventKind, speaker: Speaker, text: str, *, call_id: str = "", call: list[str] | None = None,
+        failed: bool = False, denied: bool = False, marker: str = "", record: Any = None,
+    ) -> Event:
+        values = record if isinstance(record, dict) else {}
+        at, source = values.get("timestamp"), values.get("uuid")
+        tool, command, path = call or ("", "", "")
+        return Event(
+            kind, self.line, self.at.turn, speaker, text[:TEXT_KEPT], at if isinstance(at, str) else "", tool, call_id,
+            command, path, failed, denied, marker, source if isinstance(source, str) else "",
+        )
+
+
+def _utf8(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _machine_origin(record: dict[str, Any]) -> bool:
+    origin = record.get("origin")
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return isinstance(kind, str) and kind != "human"
+
+
+def _flat(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = (block.get("text") if isinstance(block, dict) else block for block in content)
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return ""
