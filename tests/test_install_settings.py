@@ -31,7 +31,8 @@ GOOD = {
     "one line": '{"model":"opus"}',
     "one line, spaced": '{"model": "opus", "x": [1, 2]}\n',
     "one line with hooks": '{"hooks":{"Stop":[' + OTHER + "]}}",
-    "windows ends": '{\r\n  "model": "opus",\r\n  "permissions": {\r\n    "allow": [\r\n      "Bash(ls)"\r\n    ]\r\n  }\r\n}\r\n',
+    "windows ends": '{\r\n  "model": "opus",\r\n  "permissions": {\r\n    "allow": [\r\n'
+    + '      "Bash(ls)"\r\n    ]\r\n  }\r\n}\r\n',
     "mixed ends": '{\r\n  "model": "opus",\n  "hooks": {\n    "Stop": []\r\n  }\n}\r\n',
     "byte order mark": '\ufeff{\n  "model": "opus"\n}\n',
     "byte order mark, windows ends": '\ufeff{\r\n    "hooks": {}\r\n}\r\n',
@@ -42,8 +43,8 @@ GOOD = {
     "empty event": '{\n  "hooks": {\n    "Stop": [ ],\n    "PreToolUse": []\n  }\n}\n',
     "empty permissions": '{"permissions": {}}\n',
     "empty allow": '{\n  "permissions": {\n    "allow": [],\n    "deny": ["Bash(rm *)"]\n  }\n}\n',
-    "other's hooks, same events": '{\n  "hooks": {\n    "SessionStart": [\n      ' + OTHER + '\n    ],\n    "PreToolUse": [\n      '
-    + OTHER + ",\n      " + OTHER + '\n    ]\n  },\n  "model": "x"\n}\n',
+    "other's hooks, same events": '{\n  "hooks": {\n    "SessionStart": [\n      ' + OTHER
+    + '\n    ],\n    "PreToolUse": [\n      ' + OTHER + ",\n      " + OTHER + '\n    ]\n  },\n  "model": "x"\n}\n',
     "other's hooks, other events": '{\n  "hooks": {\n    "Notification": [' + OTHER + "]\n  }\n}\n",
     "hooks first, key order": '{\n  "hooks": {"Stop": [' + OTHER + ']},\n  "zeta": 1,\n  "alpha": 2\n}\n',
     "unknown keys": '{\n  "x-unknown": {"deep": [null, true, false, {"y": []}]},\n  "env": {}\n}\n',
@@ -61,7 +62,8 @@ GOOD = {
     "trailing blanks": '{\n  "model": "opus"  \n  }   \n',
     "all hooks disabled": '{\n  "disableAllHooks": true,\n  "hooks": {\n    "Stop": [' + OTHER + "]\n  }\n}\n",
     "deep": '{\n  "a": ' + "[" * 200 + "]" * 200 + "\n}\n",
-    "status line and plugins": '{\n  "statusLine": {"type": "command", "command": "x"},\n  "enabledPlugins": {"a@b": true}\n}\n',
+    "status line and plugins": '{\n  "statusLine": {"type": "command", "command": "x"},\n'
+    + '  "enabledPlugins": {"a@b": true}\n}\n',
 }
 
 BAD = {
@@ -112,7 +114,8 @@ def test_upgrade_in_between(name):
     first = settings.add(before, WANTED)
     groups = settings.hook_groups("/opt/python3.13", "/other/scripts")
     del groups["PostToolBatch"]
-    second = settings.add(first.text, settings.Wanted(groups, settings.allow_rules("/other/bin/experience-forge")), first.trace)
+    rules = settings.allow_rules("/other/bin/experience-forge")
+    second = settings.add(first.text, settings.Wanted(groups, rules), first.trace)
     assert second.text.count(settings.MARK) == len(groups)
     assert "/usr/bin/python3.11" not in second.text
     assert "/home/u/.local" not in second.text
@@ -177,7 +180,7 @@ def test_confirm_is_never_allowed():
 
 def test_five_megabytes():
     """A file of five megabytes is edited in seconds, byte for byte."""
-    filler = ",\n".join(f'    "key{number}": {{"a": [1, 2, "x{number}"], "b": "{"y" * 40}"}}' for number in range(75000))
+    filler = ",\n".join(f'    "key{n}": {{"a": [1, 2, "x{n}"], "b": "{"y" * 40}"}}' for n in range(75000))
     before = '{\n  "big": {\n' + filler + "\n  }\n}\n"
     assert len(before) > 5_000_000
     begun = time.monotonic()

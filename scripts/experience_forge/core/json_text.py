@@ -181,7 +181,9 @@ def park(text: str, keep: Sequence[str]) -> tuple[str, tuple[tuple[str, str], ..
     number = 0
     while f"parked-{number}-" in text:
         number += 1
-    pieces, parked, place = [], [], 0
+    pieces: list[str] = []
+    parked: list[tuple[str, str]] = []
+    place = 0
     for child in children(text, at):
         if child.key not in keep and child.end - child.value > 200:
             mark = f'"parked-{number}-{len(parked)}-"'

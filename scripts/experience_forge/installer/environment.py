@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 from ..errors import Refused
 from ..store import files
-from . import machine
+from . import machine, trees
 
 STAMP = "experience-forge.json"
 PACKAGES = "yaml, frontmatter, jinja2, rich"
@@ -27,7 +26,7 @@ def is_current(folder: Path, base: str, requirements: Path) -> bool:
         stamp = json.loads(files.read_text(folder / STAMP))
     except (OSError, ValueError, Refused):
         return False
-    return bool(stamp == _stamp(base, requirements)) and _runs(python_of(folder))
+    return bool(stamp == _stamp(base, requirements)) and runs(python_of(folder))
 
 
 def make(folder: Path, base: str, requirements: Path) -> None:
@@ -40,29 +39,30 @@ def make(folder: Path, base: str, requirements: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.new")
     old = folder.with_name(f"{folder.name}.old")
     for left in (fresh, old):
-        shutil.rmtree(left, ignore_errors=True)
+        trees.remove(left)
     try:
         _run([base, "-I", "-m", "venv", str(fresh)], machine.help_command())
         python = str(python_of(fresh))
         pip = [python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
         hint = "check that pip reaches a package index, then run this again"
         _run([*pip, "--require-hashes", "-r", str(requirements)], hint)
-        if not _runs(Path(python)):
+        if not runs(Path(python)):
             raise Refused("the packages were installed and can't be imported", "run this again with another Python")
         files.write_text(fresh / STAMP, json.dumps(_stamp(base, requirements)) + "\n")
         if folder.exists():
-            folder.rename(old)
-        fresh.rename(folder)
+            files.move(folder, old)
+        files.move(fresh, folder)
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        trees.remove(fresh)
+        trees.remove(old)
 
 
 def _stamp(base: str, requirements: Path) -> dict[str, str]:
     return {"base": base, "requirements": files.sha256(files.read_bytes(requirements))}
 
 
-def _runs(python: Path) -> bool:
+def runs(python: Path) -> bool:
+    """Whether an interpreter starts and has the packages."""
     if not python.exists():
         return False
     try:

@@ -27,6 +27,7 @@ class Target:
     client: machine.Client | None
     hooks: bool
     rules: bool
+    borrowed: Path | None = None
 
     @property
     def skill(self) -> Path:
@@ -35,8 +36,8 @@ class Target:
 
     @property
     def venv(self) -> Path:
-        """The private environment."""
-        return self.home / "venv"
+        """The private environment; the demo may borrow one that is there."""
+        return self.borrowed or self.home / "venv"
 
     @property
     def requirements(self) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Mapping
@@ -13,24 +12,33 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..clients import claude_settings
+from ..clients import claude_files, claude_settings
 from ..clients.claude_settings import Edited, Trace
 from ..errors import ForgeError, Invalid, Refused
 from ..fast.home import RECORD
 from ..store import files
-from . import environment, record, skill
+from ..store.home import Home
+from . import environment, record, skill, trees
 from .target import Target
 from .texts import Voice
 
 LOCK_SECONDS = 900.0
 # Names of what the installer and the tools make in the data home; `--purge` removes these and no other.
-DERIVED = ("derived", "receipts", "logs", "bin", "kept")
-KEPT = ("entries", "proposals", "journal", "ledger", "evidence", "config.yaml")
-LOOSE = ("install.json", "settings.lock", "worker.lock", "lock", "language")
+MACHINERY = ("venv", "venv.new", "venv.old", "bin", "derived", "receipts", "logs")
+LOOSE = ("install.json", "install.lock", "settings.lock", "worker.lock", "projections.lock", "lock")
+KEPT = (
+    "entries", "proposals", "journal", "ledger", "evidence", "kept", "config.yaml", "projects.json",
+    "projections.json", "templates.md",
+)  # fmt: skip
 REFRESH = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
-    "from experience_forge import steps\nfrom experience_forge.store import home\n"
-    "print('\\n'.join(str(path) for path in steps.refresh(home.current())))"
+    "from experience_forge import shared\nfrom experience_forge.store import home\n"
+    "print('\\n'.join(str(path) for path in shared.refresh(home.current())))"
+)
+PLAN = (
+    "import sys; sys.path.insert(0, sys.argv[1])\n"
+    "from experience_forge.clients import claude_code as client\nfrom experience_forge.store import home\n"
+    "print(''.join(client.diff(one.path, one.before, one.after) for one in client.plan(home.current())))"
 )
 
 
@@ -67,7 +75,7 @@ class Installer:
 
     def _environment(self) -> None:
         target = self.target
-        if environment.is_current(target.venv, target.base, target.requirements):
+        if target.borrowed or environment.is_current(target.venv, target.base, target.requirements):
             return
         self.voice.line("making_environment", path=target.venv)
         environment.make(target.venv, target.base, target.requirements)
@@ -189,7 +197,7 @@ def preview(target: Target, voice: Voice) -> str:
     old_mark = record.mark(target.skill)
     lines.append(diff(target.skill / RECORD, record.dumped(old_mark) if old_mark else "", record.dumped(target.mark())))
     lines.append(_settings_diff(target, before, voice))
-    lines.append(voice.text("would_project", path=target.client_folder / "rules" / skill.NAME))
+    lines.append(_projection_diff(target, voice))
     return "\n".join(line for line in lines if line)
 
 
@@ -203,6 +211,15 @@ def _settings_diff(target: Target, before: Mapping[str, Any], voice: Voice) -> s
         left = voice.text("settings_left_alone", path=target.settings, reason=error.what)
         return left + "\n" + target.wanted().snippet()
     return diff(target.settings, old or "", edited.text if edited else old or "")
+
+
+def _projection_diff(target: Target, voice: Voice) -> str:
+    """The rule files as a diff; they can be rendered only where the private environment is there already."""
+    if record.mark(target.skill) and environment.is_current(target.venv, target.base, target.requirements):
+        done = run_inside(target, ["-B", "-c", PLAN, str(target.source / "scripts")])
+        if not done.returncode:
+            return done.stdout.strip()
+    return voice.text("would_project", path=target.client_folder / "rules" / skill.NAME)
 
 
 def diff(path: Path, old: str, new: str) -> str:
@@ -291,8 +308,19 @@ def _remove_from_settings(target: Target, voice: Voice, path: Path, trace: Trace
 
 
 def _remove_projections(target: Target, voice: Voice, one: Mapping[str, Any]) -> bool:
-    """Placeholder until the projection module lands."""
-    return True
+    """Take the reminder, the rule files, domain skills and, with the last install, the blocks in projects."""
+    others = [other for other in record.installs(target.home) if other["skill_folder"] != one["skill_folder"]]
+    whole = True
+    try:
+        done = claude_files.unproject(Home(target.home), Path(str(one["client_folder"])), blocks=not others)
+    except ForgeError as error:
+        voice.talk("projections_left", reason=error.what)
+        return False
+    for change in done:
+        if change.note:
+            voice.line("projection_note", path=change.path, note=change.note)
+        whole = whole and (change.before != change.after or not change.note)
+    return whole
 
 
 def _remove_skill(target: Target, voice: Voice, one: Mapping[str, Any], folder: Path) -> None:
@@ -318,24 +346,21 @@ def _remove_skill(target: Target, voice: Voice, one: Mapping[str, Any], folder: 
 
 
 def _remove_machinery(home: Path) -> None:
-    shutil.rmtree(home / "venv", ignore_errors=True)
-    for name in ("bin", "derived", "receipts", "logs"):
-        shutil.rmtree(home / name, ignore_errors=True)
+    for name in MACHINERY:
+        trees.remove(home / name)
 
 
 def _remove_loose(home: Path) -> None:
-    for name in (*LOOSE, "install.lock"):
+    for name in LOOSE:
         files.remove(home / name)
     files.remove_empty_folder(home)
 
 
 def _purge(home: Path) -> None:
-    for name in (*DERIVED, *KEPT):
-        path = home / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            files.remove(path)
+    for name in KEPT:
+        trees.remove(home / name)
+    for path in home.glob("intent-*.json"):
+        files.remove(path)
     files.remove_empty_folder(home)
 
 

@@ -1,0 +1,203 @@
+"""Looks over the installs in Claude Code: records, settings, hooks of ours and of others, what fired when."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import ForgeError, Refused
+from ..fast import home as fast_home
+from ..store import files
+from ..store.doctor import Finding, finding
+from ..store.home import Home
+from . import claude_files, claude_settings
+
+SESSIONS_READ = 5
+TAIL_BYTES = 2 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Fired:
+    """One run of a hook of ours that the client recorded."""
+
+    event: str
+    at: str
+    milliseconds: int
+    failed: bool
+
+
+def examine(home: Home) -> list[Finding]:
+    """Findings about every install of this home, and about foreign hooks."""
+    found: list[Finding] = []
+    listed = _json(home.root / "install.json").get("installs", [])
+    installs = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    if not installs:
+        found.append(finding("note", "install", "not_installed"))
+    for install in installs:
+        found += _install(home, install)
+    found += _foreign(_settings_files(installs))
+    return found
+
+
+def fired() -> dict[str, Fired]:
+    """The last run of each of our hooks that the newest transcripts of the client show.
+
+    The client records a run at Stop always, and at other events when the hook said something.
+    """
+    last: dict[str, Fired] = {}
+    for record in _recent_records():
+        for one in _runs_in(record):
+            if one.event not in last or last[one.event].at <= one.at:
+                last[one.event] = one
+    return last
+
+
+def _install(home: Home, install: Mapping[str, Any]) -> Iterator[Finding]:
+    folder = Path(str(install.get("skill_folder", "")))
+    mark = _json(folder / fast_home.RECORD)
+    if not mark:
+        yield finding("warn", "install", "no_mark", path=folder)
+        return
+    yield finding("ok", "install", "installed", path=folder, version=mark.get("version"), hooks=mark.get("hooks"))
+    if mark.get("version") != __version__:
+        yield finding("note", "install", "other_version", path=folder, version=mark.get("version"), own=__version__)
+    if str(mark.get("home")) != str(home.root):
+        yield finding("warn", "install", "other_home", path=folder, home=mark.get("home"))
+    for name, what in (("python", "base interpreter"), ("launcher", "launcher")):
+        path = str(mark.get(name, ""))
+        if not os.access(path, os.X_OK):
+            yield finding("warn", "install", "stale_path", what=what, path=path, install=folder / "install.py")
+    if not (folder / "scripts" / "hook.py").exists():
+        yield finding("warn", "install", "no_hook_file", path=folder)
+    yield from _own_settings(install, mark)
+
+
+def _own_settings(install: Mapping[str, Any], mark: Mapping[str, Any]) -> Iterator[Finding]:
+    path = Path(str(install.get("settings") or Path(str(install.get("client_folder", ""))) / "settings.json"))
+    try:
+        data = claude_settings.checked(files.read_bytes(path).decode("utf-8")) if path.exists() else {}
+    except (ForgeError, OSError, ValueError) as error:
+        yield finding("warn", "hooks", "settings_broken", path=path, reason=getattr(error, "what", error))
+        return
+    if data.get("disableAllHooks"):
+        yield finding("warn", "hooks", "all_disabled", path=path)
+    hooks = data.get("hooks") or {}
+    expected = {event for event, _, _ in claude_settings.EVENTS} if mark.get("hooks") else set()
+    present: dict[str, list[Mapping[str, Any]]] = {}
+    for event, groups in hooks.items():
+        lists = [group.get("hooks") or [] for group in groups if isinstance(group, dict)]
+        ours = [one for handlers in lists for one in handlers if claude_settings.is_ours(one)]
+        if ours:
+            present[event] = ours
+    for event in sorted(expected - set(present)):
+        yield finding("warn", "hooks", "hook_missing", event=event, path=path)
+    for event, ours in sorted(present.items()):
+        if len(ours) > 1:
+            yield finding("warn", "hooks", "hook_twice", event=event, count=len(ours), path=path)
+        yield from _stale_handler(event, ours[0], path)
+    if not expected and present:
+        yield finding("note", "hooks", "hooks_unrecorded", path=path)
+
+
+def _stale_handler(event: str, handler: Mapping[str, Any], path: Path) -> Iterator[Finding]:
+    command, arguments = str(handler.get("command", "")), [str(one) for one in handler.get("args", [])]
+    if not os.access(command, os.X_OK):
+        yield finding("warn", "hooks", "hook_interpreter", event=event, command=command, path=path)
+    if len(arguments) > 1 and not Path(arguments[-2], "hook.py").exists():
+        yield finding("warn", "hooks", "hook_folder", event=event, folder=arguments[-2], path=path)
+
+
+def _foreign(settings: list[Path]) -> Iterator[Finding]:
+    """Hooks of others that answer permission requests, and rules that allow our confirm beforehand."""
+    for path in settings:
+        data = _json(path)
+        for event in ("PermissionRequest",):
+            for command in _commands(data, event):
+                yield finding("warn", "foreign", "foreign_permission", path=path, command=command[:200])
+        allow = (data.get("permissions") or {}).get("allow") if isinstance(data.get("permissions"), dict) else []
+        for rule in allow if isinstance(allow, list) else []:
+            if isinstance(rule, str) and "experience-forge" in rule and "confirm" in rule:
+                yield finding("note", "foreign", "confirm_allowed", path=path, rule=rule)
+
+
+def _commands(data: Mapping[str, Any], event: str) -> Iterator[str]:
+    hooks = data.get("hooks")
+    groups = hooks.get(event) if isinstance(hooks, dict) else None
+    for group in groups if isinstance(groups, list) else []:
+        handlers = group.get("hooks") if isinstance(group, dict) else None
+        for handler in handlers if isinstance(handlers, list) else []:
+            if isinstance(handler, dict) and not claude_settings.is_ours(handler):
+                words = [str(handler.get("command") or handler.get("url") or handler.get("type"))]
+                yield " ".join([*words, *map(str, handler.get("args") or [])])
+
+
+def _settings_files(installs: list[dict[str, Any]]) -> list[Path]:
+    """Every settings and plugin hook file that the client would read here."""
+    folder, here = Path(fast_home.client_folder()), Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd()) / ".claude"
+    found = [folder / "settings.json", here / "settings.json", here / "settings.local.json"]
+    found += [Path(str(one["settings"])) for one in installs if one.get("settings")]
+    found += [Path("/etc/claude-code/managed-settings.json"),
+              Path("/Library/Application Support/ClaudeCode/managed-settings.json")]  # fmt: skip
+    found += sorted((folder / "plugins").glob("**/hooks/hooks.json"))[:200]
+    found += sorted((folder / "skills").glob("*/hooks/hooks.json"))
+    return list(dict.fromkeys(path for path in found if path.is_file()))
+
+
+def _recent_records() -> Iterator[dict[str, Any]]:
+    folder = Path(fast_home.client_folder()) / "projects"
+    dated = sorted(((path.stat().st_mtime, path) for path in folder.glob("*/*.jsonl")), reverse=True)
+    for _, path in dated[:SESSIONS_READ]:
+        try:
+            with path.open("rb") as file:
+                file.seek(0, os.SEEK_END)
+                file.seek(max(0, file.tell() - TAIL_BYTES))
+                data = file.read()
+        except OSError:
+            continue
+        for line in data.split(b"\n"):
+            if b"hook" in line.lower():
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(record, dict):
+                    yield record
+
+
+def _runs_in(record: Mapping[str, Any]) -> Iterator[Fired]:
+    at = str(record.get("timestamp") or "")
+    if record.get("subtype") == "stop_hook_summary":
+        for info in record.get("hookInfos") or []:
+            if isinstance(info, dict) and claude_settings.ANY_MARK in str(info.get("command")):
+                yield Fired("Stop", at, int(info.get("durationMs") or 0), bool(record.get("hookErrors")))
+    attached = record.get("attachment")
+    if isinstance(attached, dict) and claude_settings.ANY_MARK in str(attached.get("command")):
+        failed = bool(attached.get("exitCode")) or "error" in str(attached.get("type"))
+        yield Fired(str(attached.get("hookEvent") or "?"), at, int(attached.get("durationMs") or 0), failed)
+
+
+def projections(home: Home) -> list[Finding]:
+    """Files and blocks of ours that somebody edited, or that could not be written."""
+    from . import claude_code
+
+    found = []
+    for change in claude_code.plan(home):
+        if change.note:
+            found.append(finding("warn", "projections", "projection_note", path=change.path, note=change.note))
+        elif change.pending:
+            found.append(finding("note", "projections", "projection_behind", repair=True, path=change.path))
+    shown = [path for install in claude_files.installs(home) for path in claude_files.ours(install.client_folder)]
+    return [*found, finding("ok", "projections", "projections", count=len(shown))]
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(files.read_text(path))
+    except (OSError, ValueError, Refused, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}

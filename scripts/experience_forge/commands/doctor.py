@@ -1,0 +1,84 @@
+"""`experience-forge doctor`: what is installed, what fired, what is damaged, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import shared
+from ..clients import claude_doctor
+from ..errors import EXIT_DONE, EXIT_REFUSED, ForgeError
+from ..report import Output
+from ..store import doctor, home
+from ..store.doctor import Finding, finding
+
+HELP = "check the installation, the hooks and the data; mend what can be made anew"
+EPILOG = """examples:
+  experience-forge doctor
+  experience-forge doctor --repair --dry-run
+  experience-forge doctor --json
+
+--repair only moves damaged lines aside (below <home>/kept/) and makes derived files anew; entries and the
+journal are never changed by it. It prints what it moved and how to take it back.
+exit code: 0 when all is well or there are only notes, 1 when something needs you
+
+JSON: {"findings": [{"level", "area", "finding", ...}], "activity": {event: {"count", "last", "kinds"}},
+       "fired": {event: {"at", "milliseconds", "failed"}}, "repaired": [{"did", ...}]}"""
+
+_SIGNS = {"ok": "  ok   ", "note": "  note ", "warn": "  WARN ", "fault": "  FAULT"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("--repair", action="store_true", help="move damaged lines aside, make derived files anew")
+    parser.add_argument("--dry-run", action="store_true", help="with --repair: only say what it would do")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    repaired: list[tuple[str, dict[str, str]]] = []
+    if args.repair:
+        repaired = doctor.repair(where, doctor.stamp(), args.dry_run)
+        if not args.dry_run:
+            shared.refresh(where)
+    findings = [*claude_doctor.examine(where), *_projections(where), *doctor.examine(where)]
+    activity = doctor.activity(where)
+    fired = claude_doctor.fired()
+    out.data({
+        "findings": [one.as_json() for one in findings],
+        "activity": activity,
+        "fired": {e: {"at": f.at, "milliseconds": f.milliseconds, "failed": f.failed} for e, f in fired.items()},
+        "repaired": [{"did": name, **values} for name, values in repaired],
+    })
+    for name, values in repaired:
+        out.say(f"doctor.{name}", **values)
+    for area in dict.fromkeys(one.area for one in findings):
+        out.say(f"doctor.area_{area}")
+        for one in (found for found in findings if found.area == area):
+            out.line(f"{_SIGNS[one.level]} {out.text(f'doctor.{one.text}', **one.values)}")
+    _tell_activity(out, activity, fired)
+    bad = [one for one in findings if one.level in ("warn", "fault")]
+    out.say("doctor.all_well" if not bad else "doctor.needs_you", count=len(bad))
+    if any(one.repair for one in findings) and not args.repair:
+        out.say("doctor.can_repair")
+    return EXIT_REFUSED if bad else EXIT_DONE
+
+
+def _projections(where: home.Home) -> list[Finding]:
+    try:
+        return claude_doctor.projections(where) if where.root.exists() else []
+    except ForgeError as error:
+        return [finding("warn", "projections", "projection_note", path="", note=error.what)]
+
+
+def _tell_activity(out: Output, activity: dict[str, dict[str, object]], fired: dict[str, claude_doctor.Fired]) -> None:
+    out.say("doctor.area_activity")
+    for event in sorted({*activity, *fired}):
+        recorded = activity.get(event, {})
+        kinds = recorded.get("kinds")
+        parts = ", ".join(f"{kind} {count}" for kind, count in kinds.items()) if isinstance(kinds, dict) else ""
+        run = fired.get(event)
+        out.say("doctor.activity", event=event, recorded=parts or "-", last=recorded.get("last") or "-",
+                ran=f"{run.at} ({run.milliseconds} ms{', failed' if run.failed else ''})" if run else "-")
+    if not activity and not fired:
+        out.say("doctor.no_activity")

@@ -1,0 +1,219 @@
+"""Looks over the data home: what does not parse, was edited, is cut or waits; and mends what is derived."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ForgeError
+from . import derived, entries, files, journal, library, proposals
+from .home import Home
+
+LEDGERS_READ = 200
+LOG_LINES = 3
+DAMAGED = ".damaged"
+_CONFLICT_MARKS = ("conflicted copy", ".sync-conflict-", "冲突", "conflict-")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that doctor saw.
+
+    `level` is `ok`, `note` (worth knowing), `warn` (something does not work as it should) or `fault`
+    (data is damaged); `text` names a message, `values` its fields; `repair` says that --repair mends it.
+    """
+
+    level: str
+    area: str
+    text: str
+    values: dict[str, Any]
+    repair: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """For --json."""
+        return {"level": self.level, "area": self.area, "finding": self.text, **self.values, "repair": self.repair}
+
+
+def finding(level: str, area: str, text: str, repair: bool = False, **values: Any) -> Finding:
+    """A finding with its fields as keywords."""
+    return Finding(level, area, text, {name: str(value) for name, value in values.items()}, repair)
+
+
+def examine(home: Home) -> list[Finding]:
+    """Everything of the data home that is worth telling, by area."""
+    if not home.root.exists():
+        return [finding("note", "home", "no_home", path=home.root)]
+    checks = (_entries, _journal, _proposals, _lines, _left_overs, _logs)
+    return [one for check in checks for one in check(home)]
+
+
+def activity(home: Home) -> dict[str, dict[str, Any]]:
+    """What hooks recorded, by event: how many lines of which kind, and when last; newest sessions only."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in _newest(home.ledger.glob("*.jsonl"), LEDGERS_READ):
+        for record in _records(path):
+            event = str(record.get("event") or "").split(":")[0]
+            if not event:
+                continue
+            entry = found.setdefault(event, {"count": 0, "last": "", "kinds": {}})
+            entry["count"] += 1
+            entry["last"] = max(entry["last"], str(record.get("at") or ""))
+            kind = str(record.get("what") or "?")
+            entry["kinds"][kind] = entry["kinds"].get(kind, 0) + 1
+    return found
+
+
+def repair(home: Home, stamp: str, dry_run: bool = False) -> list[tuple[str, dict[str, str]]]:
+    """Move damaged lines and left-overs aside, finish cut changes, and make derived data anew.
+
+    Nothing that a person confirmed is changed. What is moved goes below `<home>/kept/<stamp>/`.
+
+    Returns what was done: message names with their fields.
+    """
+    done: list[tuple[str, dict[str, str]]] = []
+    kept = home.root / "kept" / stamp
+    for path, bad in _damaged(home):
+        done.append(("did_lines", {"path": str(path), "count": str(len(bad)), "kept": str(kept / path.name)}))
+        if not dry_run:
+            _move_lines(path, bad, kept / path.name)
+    for path in _derived_files(home):
+        done.append(("did_derived", {"path": str(path), "kept": str(kept / "derived" / path.name)}))
+        if not dry_run:
+            files.move(path, kept / "derived" / path.name)
+    if dry_run:
+        return [*done, ("would_rebuild", {"path": str(home.derived)})]
+    done += [("did_recover", {"what": line}) for line in library.recover(home)]
+    swept = files.sweep_temps(home.root)
+    if swept:
+        done.append(("did_sweep", {"count": str(swept)}))
+    counts = derived.rebuild(home)
+    done.append(("did_rebuild", {"path": str(home.derived), "entries": str(counts.get("entries", 0))}))
+    return done
+
+
+def _entries(home: Home) -> Iterator[Finding]:
+    found = entries.load_all(home, verify=True)
+    states: dict[str, int] = {}
+    for stored in found.entries:
+        states[stored.state] = states.get(stored.state, 0) + 1
+        if stored.state in ("edited", "unconfirmed"):
+            yield finding("warn", "entries", f"entry_{stored.state}", id=stored.entry.id, path=stored.path)
+    for path, reason in found.unreadable:
+        conflict = any(mark in path.name for mark in _CONFLICT_MARKS)
+        yield finding("warn", "entries", "entry_conflict" if conflict else "entry_unreadable", path=path, reason=reason)
+    yield finding("ok", "entries", "entries", count=len(found.entries), confirmed=states.get("confirmed", 0))
+
+
+def _journal(home: Home) -> Iterator[Finding]:
+    faults = journal.check(home)
+    for fault in faults:
+        yield finding("fault", "journal", "chain", fault=fault)
+    pending = journal.pending(home)
+    for record in pending:
+        names = [Path(str(one.get("path", ""))).stem for one in record.get("files", ())]
+        yield finding("warn", "journal", "pending", seq=record.get("seq"), at=record.get("at"), names=", ".join(names))
+    if not faults:
+        yield finding("ok", "journal", "chain_holds", count=len(journal.read(home)))
+    for path in sorted(home.root.glob("intent-*.json")):
+        yield finding("warn", "journal", "intent", repair=True, path=path)
+
+
+def _proposals(home: Home) -> Iterator[Finding]:
+    try:
+        found = proposals.all(home)
+    except ForgeError as error:
+        yield finding("warn", "proposals", "unreadable", reason=error.what)
+        return
+    yield finding("ok", "proposals", "proposals", count=len(found))
+
+
+def _lines(home: Home) -> Iterator[Finding]:
+    for path, bad in _damaged(home):
+        yield finding("warn", "ledger", "damaged_lines", repair=True, path=path, count=len(bad))
+
+
+def _left_overs(home: Home) -> Iterator[Finding]:
+    temps = sum(1 for _ in home.root.glob(f"*/**/{files.TEMP_MARK}*"))
+    if temps:
+        yield finding("note", "home", "temps", repair=True, count=temps)
+    if home.entries.exists() and not home.derived.exists():
+        yield finding("warn", "home", "no_derived", repair=True, path=home.derived)
+
+
+def _logs(home: Home) -> Iterator[Finding]:
+    for path in sorted(home.logs.glob("*.log")):
+        lines = _tail(path, LOG_LINES)
+        if lines:
+            yield finding("note", "logs", "log", path=path, lines=" ⏎ ".join(line[:200] for line in lines))
+
+
+def _damaged(home: Home) -> Iterator[tuple[Path, list[int]]]:
+    """Ledger files with the numbers of their lines that are no JSON object; the journal is never touched."""
+    for path in sorted(home.ledger.glob("*.jsonl")):
+        try:
+            data = files.read_bytes(path)
+        except (OSError, ForgeError):
+            continue
+        bad = [number for number, line in enumerate(data.split(b"\n")) if line.strip() and _object(line) is None]
+        if bad:
+            yield path, bad
+
+
+def _move_lines(path: Path, bad: list[int], kept: Path) -> None:
+    lines = files.read_bytes(path).split(b"\n")
+    wrong = set(bad)
+    aside = b"".join(b"line %d: %s\n" % (number + 1, lines[number]) for number in bad)
+    files.write_whole(kept, aside)
+    left = [line for number, line in enumerate(lines) if number not in wrong and line]
+    files.write_whole(path, b"".join(line + b"\n" for line in left))
+
+
+def _derived_files(home: Home) -> list[Path]:
+    return sorted(path for path in home.derived.glob("*") if path.is_file()) if home.derived.is_dir() else []
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        data = files.read_bytes(path)
+    except (OSError, ForgeError):
+        return
+    for line in data.split(b"\n"):
+        record = _object(line) if line.strip() else None
+        if record is not None:
+            yield record
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _newest(paths: Iterable[Path], count: int) -> list[Path]:
+    dated = []
+    for path in paths:
+        try:
+            dated.append((path.stat().st_mtime, path))
+        except OSError:
+            continue
+    return [path for _, path in sorted(dated, reverse=True)[:count]]
+
+
+def _tail(path: Path, count: int) -> list[str]:
+    try:
+        data = files.read_bytes(path)[-8192:]
+    except (OSError, ForgeError):
+        return []
+    lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-count:]
+
+
+def stamp() -> str:
+    """A name for this moment's folder below `kept/`."""
+    return time.strftime("%Y%m%d-%H%M%S")
