@@ -296,3 +296,12 @@ def test_s9_s10_values_can_be_no_marker_import_or_markup(client, tmp_path, value
             assert not set(text) & {"\u202e", "\u200b"}
             assert text.count("<!--") == (2 if path == "CLAUDE.md" else 1)
     assert [block.id for block in managed_block.scan(texts["CLAUDE.md"].encode()).blocks] == ["p-3"]
+
+
+def test_an_entry_under_test_leaves_the_index_file(client):
+    """What a holdout may withhold is delivered by its trigger alone, so the index does not name it."""
+    confirm(entry("under-test"))
+    confirm(entry("not-tested"))
+    files.write_text(home.current().derived / "measure.tsv", "under-test\tabc\t0.3\n")
+    project()
+    assert "[not-tested]" in read(client, "index") and "under-test" not in read(client, "index")

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core import managed_block, projection, tracks
+from ..core import eprocess, managed_block, projection, tracks
 from ..core.changes import Change as Update
 from ..core.rendering import Book
 from ..errors import Refused
 from ..model import Entry, Status, Track
-from ..store import config, entries, files, launcher, log, projects, ruleset, templates
+from ..store import config, effects, entries, files, launcher, log, measure_rules, projects, ruleset, templates
 from ..store.home import Home
 from . import claude_files
 from .claude_files import Change, Install
 
 PROJECT_FILES = ("CLAUDE.md", "CLAUDE.local.md")
+_OFTEN = 20
+_FILES = {
+    Track.PROFILE: ("profile.md",), Track.PERSONAL: ("index.md",), Track.DOMAIN: ("SKILL.md",),
+    Track.PROJECT: PROJECT_FILES,
+}  # fmt: skip
 
 
 def project(home: Home) -> list[Change]:
@@ -49,24 +53,27 @@ def project(home: Home) -> list[Change]:
 
 def plan(home: Home, book: Book | None = None) -> list[Change]:
     """What `project` would change or can't, without writing: each with its bytes before and after."""
-    return _planned(home, _confirmed(home), book or templates.accepted(home))
+    changes = _planned(home, _confirmed(home), book or templates.accepted(home))
+    return [change for change in changes if change.before != change.after or change.note]
 
 
 def targets(home: Home, entry: Entry) -> list[tuple[Path, str]]:
     """The files that would change if this entry were confirmed, each with its diff (of what a model sees)."""
     book = templates.accepted(home)
     others = [one for one in _confirmed(home) if one.id != entry.id and one.id not in entry.parents]
-    active = [dataclasses.replace(entry, status=Status.ACTIVE)]
-    here = entry.track is Track.PROJECT
-    now = {change.path: change.before for change in _planned(home, others, book, here)}
+    active = [*others, dataclasses.replace(entry, status=Status.ACTIVE)]
+    if entry.track is Track.PROJECT:
+        now, then = _block_changes(home, others, book), _block_changes(home, active, book)
+    else:
+        now, then = list(_user_changes(home, others, book)), list(_user_changes(home, active, book))
+    before = {change.path: change.after for change in now}
     found = []
-    for change in _planned(home, [*others, *active], book, here):
-        text = diff(change.path, now.get(change.path, change.before), change.after)
-        names = f"[{entry.id}]" in _seen(change.after)
-        if change.note and _mentions(change, entry):
-            found.append((change.path, f"{change.path}: {change.note}\n"))
-        elif text and (names or change.after is not None):
+    for change in then:
+        text = diff(change.path, before.get(change.path), change.after)
+        if text:
             found.append((change.path, text))
+        elif change.note and change.path.name in _FILES[entry.track]:
+            found.append((change.path, f"{change.path}: {change.note}\n"))
     return found
 
 
@@ -81,8 +88,8 @@ def renewal(home: Home) -> list[Change]:
     if kept.text == new.text:
         return []
     confirmed = _confirmed(home)
-    old = {change.path: change.after for change in _planned(home, confirmed, kept, everything=True)}
-    changes = _planned(home, confirmed, new, everything=True)
+    old = {change.path: change.after for change in _planned(home, confirmed, kept)}
+    changes = _planned(home, confirmed, new)
     return [change for change in changes if _seen(old.get(change.path)) != _seen(change.after)]
 
 
@@ -122,17 +129,15 @@ def diff(path: Path, before: bytes | None, after: bytes | None) -> str:
     return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
 
 
-def _planned(
-    home: Home, confirmed: Iterable[Entry], book: Book, here: bool = True, *, everything: bool = False
-) -> list[Change]:
-    confirmed = list(confirmed)
-    changes = list(_user_changes(home, confirmed, book))
-    changes += [claude_files.block_change(path, make) for path, make in _block_edits(home, confirmed, book, here)]
-    return changes if everything else [change for change in changes if change.before != change.after or change.note]
+def _planned(home: Home, confirmed: Sequence[Entry], book: Book) -> list[Change]:
+    return [*_user_changes(home, confirmed, book), *_block_changes(home, confirmed, book)]
 
 
-def _user_changes(home: Home, confirmed: Iterable[Entry], book: Book) -> Iterator[Change]:
-    confirmed = list(confirmed)
+def _block_changes(home: Home, confirmed: Sequence[Entry], book: Book) -> list[Change]:
+    return [claude_files.block_change(path, make) for path, make in _block_edits(home, confirmed, book)]
+
+
+def _user_changes(home: Home, confirmed: Sequence[Entry], book: Book) -> Iterator[Change]:
     for install in claude_files.installs(home):
         made = projection.project(confirmed, _settings(home, install.hooks), book)
         wanted = {
@@ -146,37 +151,34 @@ def _user_changes(home: Home, confirmed: Iterable[Entry], book: Book) -> Iterato
                 yield claude_files.file_change(path, None)
 
 
-def _block_edits(
-    home: Home, confirmed: Iterable[Entry], book: Book, here: bool = True
-) -> Iterator[tuple[Path, Any]]:
+def _block_edits(home: Home, confirmed: Sequence[Entry], book: Book) -> Iterator[tuple[Path, Any]]:
     """Memory files of projects with the function that brings our blocks in them up to date."""
-    confirmed = list(confirmed)
+    places = claude_files.block_files(home)
     chosen = str(config.load()["project_file"])
     name = chosen if chosen in PROJECT_FILES else PROJECT_FILES[0]
-    present = projects.current(home) if here else None
+    present = projects.current(home)
     places = claude_files.block_files(home)
-    if present and any(entry.project in present.ids for entry in confirmed):
+    if any(entry.project in present.ids for entry in confirmed):
         places.append(Path(present.root) / name)
-    known = claude_files.known_ids(home) if places else set()
     for path in dict.fromkeys(places):
         if not path.parent.is_dir():
             continue
         owner = projects.current(home, str(path.parent)).ids
         mine = [entry for entry in confirmed if entry.project in owner and path.name == name]
         wanted = projection.blocks(mine, _settings(home, hooks=False), book)
-        yield path, partial(managed_block.update, wanted=wanted, known=known, template=book.version)
+        yield path, partial(claude_files.update_blocks, home, wanted=wanted, template=book.version)
 
 
 def _remember(home: Home, tried: Iterable[Path]) -> None:
     """Keep the list of files that hold blocks of ours now."""
     found = dict.fromkeys((*claude_files.block_files(home), *tried))
-    known = claude_files.known_ids(home) if found else set()
-    claude_files.keep_block_files(home, [path for path in found if _holds_ours(path, known)])
+    claude_files.keep_block_files(home, [path for path in found if _holds_ours(home, path)])
 
 
-def _holds_ours(path: Path, known: set[str]) -> bool:
+def _holds_ours(home: Home, path: Path) -> bool:
     try:
-        return any(block.id in known for block in managed_block.scan(files.read_bytes(path)).blocks)
+        standing = {block.id for block in managed_block.scan(files.read_bytes(path)).blocks}
+        return bool(standing & claude_files.known_ids(home, standing))
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, Refused):
@@ -195,26 +197,18 @@ def _settings(home: Home, hooks: bool) -> projection.Settings:
     return projection.Settings(
         language=config.language(), command=launcher.launcher(home), hooks=hooks, domains=rules.domains,
         merged={str(one): str(other) for one, other in merged.items()} if isinstance(merged, dict) else {},
-        usefulness={str(k): float(v) for k, v in _derived(home, "usefulness", {}).items()},
-        withheld=frozenset(str(one) for one in _derived(home, "withheld", [])),
+        usefulness=_usefulness(home), withheld=measure_rules.under_test(home),
         salt=claude_files.salt(home),
     )  # fmt: skip
 
 
-def _derived(home: Home, name: str, default: Any) -> Any:
-    """What measuring left for us in `derived/<name>.json`; the default while there is nothing."""
-    try:
-        data = json.loads(files.read_text(home.derived / f"{name}.json"))
-    except (OSError, ValueError, Refused):
-        return default
-    return data if isinstance(data, type(default)) else default
-
-
-def _mentions(change: Change, entry: Entry) -> bool:
-    where = {Track.PROFILE: "profile.md", Track.PERSONAL: "index.md", Track.DOMAIN: "SKILL.md"}
-    return change.path.name == where.get(entry.track, change.path.name) and (
-        entry.track is not Track.PROJECT or change.path.name in PROJECT_FILES
-    )
+def _usefulness(home: Home) -> dict[str, float]:
+    """What orders entries: a claim that held counts most, then how often the trigger matched (at most 1)."""
+    found: dict[str, float] = {}
+    for (entry_id, _), one in effects.tallies(home).items():
+        claim = 2.0 * (one.helps >= eprocess.CLAIM) - 2.0 * (one.hurts >= eprocess.CLAIM)
+        found[entry_id] = max(found.get(entry_id, -2.0), claim + min(1.0, one.opportunities / _OFTEN))
+    return found
 
 
 def _seen(data: bytes | None) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from ..core import managed_block
 from ..core.managed_block import Edit
 from ..errors import Refused
 from ..fast import home as fast_home
-from ..store import files, journal
+from ..store import files
 from ..store.home import Home
 
 TRIES = 3
@@ -148,13 +148,22 @@ def write(change: Change, again: Callable[[], Change] | None = None) -> Change:
     return replace(change, after=change.before, note="it changes while we write: try again")
 
 
-def known_ids(home: Home) -> set[str]:
-    """Ids of blocks that are ours: of all entries that this home has or had, and our line on further ones."""
-    found = {path.stem for path in home.entries.rglob("*.md")}
-    for record in journal.read(home):
-        paths = [str(one.get("path", "")) for one in record.get("files") or () if isinstance(one, dict)]
-        found |= {path.rsplit("/", 1)[-1].removesuffix(".md") for path in paths}
-        found |= {str(record[name]) for name in ("entry", "id") if record.get(name)}
+def update_blocks(
+    home: Home, data: bytes | None, wanted: Mapping[str, str], template: str, *, force: bool = False
+) -> Edit:
+    """`managed_block.update` for this home: of the blocks that stand there, it knows which are ours."""
+    standing = {block.id for block in managed_block.scan(data).blocks} if data else set()
+    return managed_block.update(data, wanted, known_ids(home, standing), template, force=force)
+
+
+def known_ids(home: Home, among: Iterable[str]) -> set[str]:
+    """Which ids are ours: of entries that this home has or ever had, and of our line on further ones."""
+    asked = set(among) - {f"_more-{salt(home)}"}
+    # The journal names the file of every entry that ever was; looking for it as text spares parsing 10,000 lines.
+    lines = b"\n".join(files.read_bytes(path) for path in sorted(home.journal.glob("*.jsonl"))) if asked else b""
+    found = {name for name in asked if f"/{name}.md\"".encode() in lines}
+    if asked - found:
+        found |= asked & {path.stem for path in home.entries.rglob("*.md")}
     return found | {f"_more-{salt(home)}"}
 
 
@@ -189,8 +198,7 @@ def unproject(home: Home, client_folder: Path, *, blocks: bool = True, dry_run: 
     """
     done = [_gone(home, path, dry_run) for path in list(ours(client_folder))]
     if blocks:
-        known = known_ids(home)
-        done += [_without_blocks(home, path, known, dry_run) for path in block_files(home)]
+        done += [_without_blocks(home, path, dry_run) for path in block_files(home)]
         if not dry_run and not any(change.note for change in done if change.after is not None):
             files.remove(_record(home))
     return [change for change in done if change.before != change.after or change.note]
@@ -205,11 +213,11 @@ def _gone(home: Home, path: Path, dry_run: bool) -> Change:
     return replace(done, note=done.note or note)
 
 
-def _without_blocks(home: Home, path: Path, known: set[str], dry_run: bool) -> Change:
+def _without_blocks(home: Home, path: Path, dry_run: bool) -> Change:
     edited: dict[str, str] = {}
 
     def make(data: bytes | None) -> Edit:
-        edit = managed_block.update(data, {}, known, "0", force=True)
+        edit = update_blocks(home, data, {}, "0", force=True)
         edited.update(edit.edited)
         return edit
 
