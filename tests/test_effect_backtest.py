@@ -10,6 +10,7 @@ import pytest
 
 from experience_forge.core import conditions, history, outcome
 from experience_forge.core.steps import steps_of
+from experience_forge.fast import freshness as fast_freshness
 from experience_forge.model import Condition, Entry, Kind, SessionInfo, Track
 from experience_forge.store import backtest, condition_rules, files, readers
 from experience_forge.store import home as homes
@@ -104,6 +105,25 @@ def test_a_damaged_history_is_counted_apart():
     report = backtest.run(home, INSTALL, FAILS)
     assert (report.sessions, report.unreadable) == (1, ("bad",))
     assert "1 session(s) could not be read" in backtest.sentence(home, entry(INSTALL, FAILS), "en")
+
+
+def test_a_session_read_in_two_parts_has_one_history():
+    """What an incremental scan adds later gives the same backtest as one reading."""
+    session = failing()
+    info = SessionInfo("s", "claude-code")
+    backtest.keep(homes.current(), info, session.events[:3], str)
+    backtest.keep(homes.current(), info, session.events[3:], str, more=True)
+    report = backtest.run(homes.current(), INSTALL, FAILS)
+    assert (report.sessions, report.in_time, report.followed) == (1, 1, 1)
+
+
+def test_versions_that_programs_told_are_noted_for_freshness():
+    """`hermes --version` in any scanned session is known at delivery."""
+    session = Session()
+    session.run("hermes --version", "hermes 0.18.2")
+    backtest.keep(homes.current(), SessionInfo("s", "c", started="2026-08-01T00:00:00Z"), session.events, str)
+    found = fast_freshness.version(str(homes.current().root), "hermes>=0.19", "")
+    assert found == ("drifted", ("version", "hermes>=0.19, --version: 0.18.2"))
 
 
 def test_a_session_id_can_not_leave_the_folder():

@@ -12,7 +12,7 @@ from ..core import backtest, conditions, history
 from ..core.steps import Step
 from ..errors import Refused
 from ..model import Condition, Entry, Event, SessionInfo
-from . import condition_rules, files, ruleset
+from . import condition_rules, files, freshness, ruleset
 from .home import Home
 
 HEAD = b'{"v":%d,' % history.VERSION
@@ -41,15 +41,37 @@ def write(home: Home, info: SessionInfo, lines: Iterable[Mapping[str, Any]]) -> 
         "v": history.VERSION, "session": info.id, "client": info.client, "cwd": info.cwd, "started": info.started,
         "path": info.path,
     }
-    text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in (head, *lines))
+    text = "".join(_dumped(line) + "\n" for line in (head, *lines))
     path = path_of(home, info.id)
     files.write_text(path, text)
     return path
 
 
-def keep(home: Home, info: SessionInfo, events: Iterable[Event], redact: Callable[[str], str]) -> Path:
-    """Make and keep the history of one session from its events."""
-    return write(home, info, history.history_lines(events, condition_rules.lexicon(), redact))
+def keep(
+    home: Home, info: SessionInfo, events: Iterable[Event], redact: Callable[[str], str], *, more: bool = False
+) -> Path:
+    """Make and keep the history of one session from its events; versions that programs told are noted.
+
+    Args:
+        more: the events go on where an earlier reading ended: they are added to what is kept.
+
+    Raises:
+        Refused: when it can't be written.
+    """
+    lines = history.history_lines(events, condition_rules.lexicon(), redact)
+    seen = {line["v"][0]: (line["v"][1], info.started) for line in lines if "v" in line}
+    if seen:
+        freshness.note_versions(home, seen)
+    path = path_of(home, info.id)
+    if not more or not path.exists():
+        return write(home, info, lines)
+    if lines:
+        files.append_line(path, "\n".join(map(_dumped, lines)))
+    return path
+
+
+def _dumped(line: Mapping[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[Step]]:
