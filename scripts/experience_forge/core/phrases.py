@@ -18,7 +18,7 @@ LONG_WORDS = 700
 LONG_HEAD, LONG_TAIL = 400, 250
 START_REACH = 320
 
-_SENTENCE = re.compile(r"[^.!?。！？;；\n…]*(?:\.(?!\s|$)[^.!?。！？;；\n…]*)*(?:[.!?。！？;；…]+|\n+|$)")
+_SENTENCE = re.compile(r"[^.!?。！？;；\n…]*(?:(?<!\.)\.(?![\s.\u4e00-\u9fff]|$)[^.!?。！？;；\n…]*)*(?:[.!?。！？;；…]+|\n+|$)")
 _CLAUSE_END = re.compile(r"[,，、:：—(（)）]+|\s-+\s|\.{2,}|…+| (?=(?:but|because|since|so that|although|though|however|while|whereas) )")
 _ASKS = re.compile(
     r"^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|question|actually|or)[,:]? )*"
@@ -34,7 +34,7 @@ class Cue:
 
     name: str
     kind: str
-    on: str
+    reads: str
     needs: str
     question: bool
     short: int
@@ -130,7 +130,7 @@ class Phrases:
                 continue
             if not any(hint in plain for hint in cue.hint) or (blamed and cue.kind == "correction"):
                 continue
-            found = self._first(cue, parts[cue.on], before)
+            found = self._first(cue, parts[cue.reads], before)
             if found:
                 for kind in (cue.kind, cue.also):
                     if kind and kind not in hits:
@@ -202,7 +202,7 @@ def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:
         return None
     try:
         return Cue(
-            name=str(item["name"]), kind=str(item["kind"]), on=str(item.get("on", "clause")),
+            name=str(item["name"]), kind=str(item["kind"]), reads=str(item.get("reads", "clause")),
             needs=str(item.get("needs", "after")), question=bool(item.get("question", False)),
             short=int(item.get("short", 0)), hint=tuple(str(hint) for hint in item["hint"]),
             pattern=_filled(str(item["pattern"]), sets), unless=_filled(str(item.get("unless", "")), sets),
