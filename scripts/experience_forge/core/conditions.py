@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ..fast import globs, shellwords, signature, tokens
 from ..model import Condition, Episode
+from . import checks_output
 from .steps import Step
 
 Segment = tuple[dict[str, float], float]
@@ -26,6 +28,12 @@ class Lexicon:
     with_subcommand: frozenset[str]
     failure_cues: tuple[str, ...]
     said_often: frozenset[str]
+    says_nothing: tuple[str, ...]
+
+    def says_nothing_of(self, text: str) -> bool:
+        """Whether a line is a task runner's remark that something failed, not what failed."""
+        low = text.lower()
+        return any(phrase in low for phrase in self.says_nothing)
 
     def says_failure(self, text: str) -> bool:
         """Whether a line of output sounds like a failure or a refusal; generous."""
@@ -38,6 +46,7 @@ def lexicon(rules: Mapping[str, Any]) -> Lexicon:
     return Lexicon(
         frozenset(str(rules["everywhere"]).split()), frozenset(str(rules["with_subcommand"]).split()),
         tuple(str(cue) for cue in rules["failure_cues"]), frozenset(tokens.terms(str(rules["said_often"]))),
+        tuple(str(phrase) for phrase in rules["says_nothing"]),
     )  # fmt: skip
 
 
@@ -134,16 +143,25 @@ def pattern_of(command: str, lists: Lexicon) -> str:
 
 
 def error_of(text: str, lists: Lexicon) -> str:
-    """The telling line of an output, at most 200 characters; empty when there is none."""
+    """The telling line of an output without its place in a file, at most 200 characters; empty when there is none.
+
+    Lines in the form of a failure come before lines that only sound like one; a quoted name counts much.
+    """
     best, heaviest = "", 0.0
-    for segment in signature.segments(tokens.clipped(text))[:200]:
-        made = signature.compiled(segment, {})
-        if made is None or not lists.says_failure(segment):
+    for segment in signature.segments(tokens.clipped(text, 16000))[:400]:
+        plain = _PLACE.sub("", " ".join(segment.split()))
+        made = signature.compiled(plain, {})
+        if made is None or not lists.says_failure(segment) or lists.says_nothing_of(segment) or _CODE.search(plain):
             continue
-        heavy = min(sum(made[0].values()), 40.0) + (20.0 if signature.quoted(segment) else 0.0)
+        heavy = min(sum(made[0].values()), 40.0) + (20.0 if signature.quoted(plain) else 0.0)
+        heavy += 60.0 if checks_output.failure_line(segment) else 0.0
         if heavy > heaviest:
-            best, heaviest = segment, heavy
-    return " ".join(best.split())[:200]
+            best, heaviest = plain, heavy
+    return best[:200]
+
+
+_PLACE: Final = re.compile(r"^(?:\[[\w:.-]+\]\s+)?(?:[^\s:(]+(?::\d+)+:?\s+|[^\s:(]+\(\d+(?:,\d+)?\):?\s+)+")
+_CODE: Final = re.compile(r"[{;]$|^\s*(?:return|if|for|func|def|_ =|throw)\b|^\w+(?:\.\w+)+\(")
 
 
 def proposed(
@@ -171,7 +189,8 @@ def proposed(
         if words:
             fails.append(Condition(words=words))
     if not applies:
-        applies = [Condition(path=_glob(path)) for path in episode.paths[:PROPOSED]]
+        named = [path for path in episode.paths if "." in path.replace("\\", "/").rpartition("/")[2]]
+        applies = [Condition(path=_glob(path)) for path in named[:PROPOSED]]
     return tuple(applies), tuple(fails)
 
 

@@ -74,7 +74,7 @@ def _session(
         if now - last < MISSING_SECONDS:
             return []
         return [(one, 0, Judged(outcome.UNKNOWN, "transcript_missing")) for one in open_ones]
-    if now - path.stat().st_mtime < QUIET_SECONDS:
+    if now - path.stat().st_mtime < QUIET_SECONDS and not _said_ended(home, session):
         return []
     try:
         opened = readers.open_session(path, full=True)
@@ -97,6 +97,12 @@ def _session(
         falsifiers = conditions.matchers(entry.fails_when, condition_rules.weights(), opened.info.cwd)
         found.append((one, trigger, outcome.judge(steps, falsifiers, trigger, last_line=last_line, damaged=damaged)))
     return found
+
+
+def _said_ended(home: Home, session: str) -> bool:
+    """Whether the client told that the session ended, and nothing came after it."""
+    states = [one.get("state") for one in spool.read(str(home.root), session) if one.get("what") == "state"]
+    return bool(states) and states[-1] == "ended"
 
 
 def _record(session: str, open_ones: Sequence[Opportunity]) -> Path | None:

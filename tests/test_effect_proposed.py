@@ -1,0 +1,74 @@
+"""Conditions that a draft is offered, from the session it stands on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from experience_forge.core import conditions
+from experience_forge.fast import home as fast_home
+from experience_forge.model import Condition, Entry, Kind, Source, Track
+from experience_forge.store import condition_rules, proposed_conditions
+
+LISTS = condition_rules.lexicon()
+
+
+@pytest.mark.parametrize(("output", "line"), [
+    ("[lint] src/a.go:3:9: undefined: runClean (typecheck)\n[lint] ERROR task failed\nexit status 1",
+     "undefined: runClean (typecheck)"),
+    ("x\nTraceback (most recent call last):\n  File \"a.py\", line 3\nModuleNotFoundError: No module named 'yaml'",
+     "ModuleNotFoundError: No module named 'yaml'"),
+    ("src/a.ts(4,2): error TS2345: Argument of type 'A' is not assignable",
+     "error TS2345: Argument of type 'A' is not assignable"),
+    ("if (err) {\n  return errors.New(\"found\")\n}", ""),
+    ("all is well", ""),
+    ("报错：无法连接数据库", "报错：无法连接数据库"),
+])  # fmt: skip
+def test_the_telling_line_is_taken_without_its_place(output, line):
+    """File, line and column change from time to time; a task runner's remark and quoted code say nothing."""
+    assert conditions.error_of(output, LISTS) == line
+
+
+@pytest.fixture
+def session(own_home):
+    folder = own_home / ".claude" / "projects" / "-p"
+    folder.mkdir(parents=True)
+    assert str(folder).startswith(fast_home.client_folder())
+    lines = []
+
+    def add(role, block):
+        lines.append({
+            "type": role, "sessionId": "abc", "isSidechain": False, "cwd": "/p", "uuid": f"u{len(lines)}",
+            "timestamp": f"2026-08-01T10:00:{len(lines):02}Z", "message": {"role": role, "content": block},
+        })  # fmt: skip
+
+    def tool(name, given, output, failed):
+        ident = f"t{len(lines)}"
+        add("assistant", [{"type": "tool_use", "id": ident, "name": name, "input": given}])
+        add("user", [{"type": "tool_result", "tool_use_id": ident, "content": output, "is_error": failed}])
+
+    add("user", "make the build pass")
+    for _ in range(3):
+        tool("Edit", {"file_path": "/p/src/a.go", "old_string": "a", "new_string": "b"}, "ok", False)
+        tool("Bash", {"command": "go build ./..."}, "src/a.go:3:9: undefined: runClean", True)
+    add("user", "no, that is wrong: use pnpm, not npm")
+    (folder / "abc.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return folder / "abc.jsonl"
+
+
+def test_a_draft_without_conditions_is_offered_those_of_its_episode(session):
+    """The repeated error is trigger and falsifier; the draft's own conditions stay."""
+    entry = Entry("e", "t", Kind.PITFALL, Track.PERSONAL, (), sources=(Source(session="abc", line=4),))
+    filled = proposed_conditions.fill(entry)
+    assert filled.applies_when == (Condition(error="undefined: runClean"),)
+    assert Condition(error="undefined: runClean") in filled.fails_when
+    own = Entry(**{**entry.__dict__, "applies_when": (Condition(words="x"),)})
+    assert proposed_conditions.fill(own).applies_when == (Condition(words="x"),)
+
+
+@pytest.mark.parametrize("sources", [(), (Source(session="gone"),), (Source(session="../x"),), (Source(),)])
+def test_without_a_readable_session_nothing_is_proposed(sources, session):
+    """No guess without evidence."""
+    entry = Entry("e", "t", Kind.PITFALL, Track.PERSONAL, (), sources=sources)
+    assert proposed_conditions.fill(entry) == entry
