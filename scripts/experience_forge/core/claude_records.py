@@ -16,6 +16,7 @@ from typing import Any
 from ..model import Event, EventKind, Speaker
 from . import checks_output, speakers
 from .lines import Lines, Position
+from .tools import EDITS
 
 try:  # an installed faster library is used, never required
     import orjson
@@ -23,7 +24,6 @@ try:  # an installed faster library is used, never required
 except ImportError:
     _quick_loads = json.loads
 
-EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "Update", "Create", "ApplyPatch", "apply_patch"})
 _EDITS_RAW = frozenset(name.encode() for name in EDITS)
 PASSIVE = frozenset({
     b"Read", b"Grep", b"Glob", b"LS", b"TodoWrite", b"TodoRead", b"WebFetch", b"WebSearch", b"Task", b"Agent",

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..model import Episode, Event, EventKind
 from .checks_output import only_looks
+from .tools import is_edit
 
 KEPT = 12
 _CHECK = re.compile(
@@ -57,7 +58,7 @@ class Tracker:
 
     def feed(self, event: Event) -> None:
         """One call or result of the agent."""
-        if event.kind is EventKind.CALL and event.path and event.tool != "Read":
+        if event.kind is EventKind.CALL and is_edit(event):
             self._edit(event)
         elif event.kind is EventKind.RESULT and event.denied:
             self._fail(event, "", rejected=True)

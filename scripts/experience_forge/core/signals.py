@@ -16,6 +16,7 @@ from . import checks_output, speakers
 from .episodes import Tracker
 from .phrases import Before, Hit, Phrases
 from .scoring import Weights
+from .tools import is_edit
 
 QUOTE = 200
 WORK_REACH = 3
@@ -72,7 +73,7 @@ class Watch:
         state = self.before
         if event.kind is EventKind.PROMPT:
             self._prompt(event)
-        elif event.kind is EventKind.CALL:
+        elif event.kind is EventKind.CALL and (event.command or is_edit(event)):
             state.calls += 1
             state.acted = event.turn
             state.tools = True
@@ -92,6 +93,11 @@ class Watch:
     def episodes(self) -> tuple[Episode, ...]:
         """The episodes so far."""
         return self.tracker.episodes()
+
+    @property
+    def language(self) -> str:
+        """`zh` when at least half of the person's prompts hold Chinese, else `en`."""
+        return "zh" if self.before.prompts and self.before.chinese * 2 >= self.before.prompts else "en"
 
     def all_signals(self) -> list[Signal]:
         """Signals of turns and of episodes, in the order of turns."""
@@ -121,6 +127,8 @@ class Watch:
                 continues=heard.why != "person" or _goes_on(heard.words),
             )
             state.last_prompt = heard.words[:QUOTE]
+            state.chinese += any("\u4e00" <= letter <= "\u9fff" for letter in heard.words[:QUOTE])
+            state.prompts += 1
         state.next_turn()
 
     def _hit(self, event: Event, hit: Hit) -> None:
@@ -200,6 +208,8 @@ class _State:
     ever: bool = False
     last_hit: str = ""
     last_prompt: str = ""
+    prompts: int = 0
+    chinese: int = 0
     failed_turns: int = 0
     fixed: int = 0
     failures: dict[str, int] = field(default_factory=dict)

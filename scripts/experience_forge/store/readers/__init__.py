@@ -100,3 +100,15 @@ def open_session(path: Path, position: Position | None = None, *, full: bool = F
         position = Position()
     position.remember(head)
     return Session(path, reader, position, full)
+
+
+def damaged(path: Path) -> tuple[int, ...]:
+    """Numbers of all lines that can't be read whole, every record decoded; at most 1,000 are named.
+
+    Raises:
+        Refused, Invalid: as `open_session`.
+    """
+    session = open_session(path, full=True)
+    for _ in session.events():
+        pass
+    return session.info.damaged

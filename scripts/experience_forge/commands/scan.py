@@ -1,0 +1,168 @@
+"""`experience-forge scan`: go through all sessions on the machine and list what was worth learning."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+from ..core import findings
+from ..core.findings import Finding
+from ..errors import Refused, Usage
+from ..report import Output
+from ..store import candidates, config, home, scanning, session_signals
+from ..store.launcher import launcher
+from ..store.scanning import Scanned
+
+HELP = "look through the sessions on this machine for what was worth learning; writes nothing to memory"
+EPILOG = """examples:
+  experience-forge scan                         all sessions; a second run reads only what is new
+  experience-forge scan --since 30d --project shop --limit 5
+  experience-forge scan --draft 1               go on with the first: its evidence, and a draft to fill in
+  experience-forge scan --session 3f2a...       one session only
+  experience-forge scan path/to/sessions        a folder of transcripts, Claude Code or SpecStory
+
+JSON: {"sessions", "changed", "read_bytes", "candidates": [{"number", "score", "rank", "kinds", "quote", "times",
+       "sessions": [{"id", "path", "line", "turn", "started", "cwd"}], "errors", "paths", "detector"}],
+       "damaged": [{"path", "lines", "fault"}], "draft"}"""
+
+STEPS = ("look_back", "score", "draft", "confirm", "write", "feed_back")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("folder", nargs="?", type=Path, help="a folder of transcripts in place of the client's")
+    parser.add_argument("--since", default="", metavar="WHEN", help="sessions changed since then: 7d, 24h, 2026-01-31")
+    parser.add_argument("--project", default="", metavar="NAME", help="sessions whose folder or project holds this")
+    parser.add_argument("--session", default="", metavar="ID", help="one session")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="show at most N (default 10)")
+    parser.add_argument("--draft", type=int, default=0, metavar="N", help="go on with candidate N of this list")
+    parser.add_argument("--dry-run", action="store_true", help="remember nothing: no positions, no evidence")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    if args.limit < 1 or args.draft < 0:
+        raise Usage("--limit and --draft take numbers from 1 on", "see `experience-forge scan --help`")
+    where = home.current()
+    paths = _paths(args)
+    with out.progress(out.text("scan.progress"), len(paths)) as advance:
+        result = scanning.scan(where, paths, advance, keep=not args.dry_run)
+    chosen = [session for session in result.sessions if _in_project(session, args.project)]
+    groups = scanning.grouped(scanning.Scan(tuple(chosen), 0, 0), float(config.load()["suggest"]["threshold"]))
+    shown = groups[: max(args.limit, args.draft)]
+    if not args.dry_run:
+        scanning.keep_evidence(where, shown)
+    picked = _picked(where, shown, args, out) if args.draft else None
+    faults = [item for item in chosen if item.damaged or item.fault]
+    out.data({
+        "sessions": len(chosen), "changed": result.changed, "read_bytes": result.read_bytes,
+        "candidates": [_document(number, group) for number, group in enumerate(shown, 1)],
+        "damaged": [{"path": item.path, "lines": list(item.damaged), "fault": item.fault} for item in faults],
+        "draft": picked,
+    })
+    if picked is None:
+        _list(shown, len(groups), len(chosen), out)
+    for item in faults[:10]:
+        lines = ", ".join(map(str, item.damaged[:10]))
+        out.talk(out.text("scan.fault", path=item.path, fault=item.fault or out.text("scan.lines", lines=lines)))
+    return 0
+
+
+def _paths(args: argparse.Namespace) -> list[Path]:
+    if args.session:
+        return [session_signals.transcript(args.session)]
+    if args.folder is not None:
+        if not args.folder.is_dir():
+            raise Refused(f"{args.folder} is no folder", "give a folder that holds transcripts")
+        paths = sorted(path for path in args.folder.rglob("*") if path.suffix in (".jsonl", ".md") and path.is_file())
+    else:
+        paths = session_signals.transcripts()
+    return [path for path in paths if path.stat().st_mtime >= _since(args.since)] if args.since else paths
+
+
+def _since(text: str) -> float:
+    now = datetime.datetime.now(datetime.timezone.utc)
+    ago = re.fullmatch(r"(\d{1,5})([hdw])", text)
+    if ago:
+        hours = int(ago[1]) * {"h": 1, "d": 24, "w": 168}[ago[2]]
+        return (now - datetime.timedelta(hours=hours)).timestamp()
+    try:
+        day = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise Usage(f"--since: '{text}' is no time", "give 7d, 24h, 2w or a date such as 2026-01-31") from None
+    return (day if day.tzinfo else day.astimezone()).timestamp()
+
+
+def _in_project(session: Scanned, name: str) -> bool:
+    return not name or name.lower() in f"{session.cwd} {Path(session.path).parent.name}".lower()
+
+
+def _document(number: int, group: list[tuple[Scanned, Finding]]) -> dict[str, Any]:
+    best = max((finding for _, finding in group), key=lambda finding: finding.score)
+    return {
+        "number": number, "score": best.score, "rank": findings.rank([(s.path, f) for s, f in group]),
+        "kinds": list(best.kinds), "quote": best.quote, "times": len({session.path for session, _ in group}),
+        "sessions": [
+            {"id": session.id, "path": session.path, "line": finding.line, "turn": finding.turn,
+             "started": session.started, "cwd": session.cwd} for session, finding in group[:20]
+        ],
+        "errors": list(best.errors), "paths": list(best.paths), "detector": best.detector,
+    }
+
+
+def _list(shown: list[list[tuple[Scanned, Finding]]], found: int, sessions: int, out: Output) -> None:
+    if not shown:
+        out.say("scan.nothing", sessions=sessions)
+        return
+    rows = []
+    for number, group in enumerate(shown, 1):
+        item = _document(number, group)
+        place = item["sessions"][0]
+        rows.append((
+            number, f"{item['score']:g}", "+".join(item["kinds"]), item["times"], " ".join(item["quote"].split())[:90],
+            f"{place['id'][:8]}:{place['line']}",
+        ))
+    out.table([out.text(f"scan.column_{name}") for name in ("number", "score", "kinds", "times", "quote", "place")], rows)
+    out.say("scan.more", shown=len(shown), found=found, sessions=sessions)
+    out.talk(out.text("scan.next"))
+
+
+def _picked(
+    where: home.Home, shown: list[list[tuple[Scanned, Finding]]], args: argparse.Namespace, out: Output
+) -> dict[str, Any]:
+    if args.draft > len(shown):
+        raise Refused(f"there are {len(shown)} candidates, no number {args.draft}", "run `experience-forge scan` for the list")
+    group = shown[args.draft - 1]
+    item = _document(args.draft, group)
+    skeleton = _skeleton(item)
+    if not args.dry_run:
+        candidates.take(where, item["sessions"][0]["id"])
+    command = f"{launcher(where)} draft --from - --json"
+    for name in STEPS:
+        out.say(f"scan.step_{name}", score=f"{item['score']:g}", kinds=", ".join(item["kinds"]), command=command)
+        if name == "look_back":
+            for session, finding in group[:5]:
+                out.line(f"  {session.path}:{finding.line}  {' '.join(finding.quote.split())[:200]}")
+        if name == "draft":
+            out.line(skeleton)
+    return {"candidate": item, "skeleton": skeleton, "command": command}
+
+
+def _skeleton(item: dict[str, Any]) -> str:
+    """A draft in the stored Markdown form with what is known filled in; the judgement is left to whoever fills it."""
+    preference = item["kinds"] == ["preference"]
+    quote = " ".join(str(item["quote"]).split()).replace('"', "'")[:160]
+    place = item["sessions"][0]
+    error = " ".join(str(item["errors"][0]).split()).replace('"', "'")[:120] if item["errors"] else ""
+    lines = [
+        "---", "title: …", f"kind: {'preference' if preference else 'pitfall'}",
+        *(["track: profile"] if preference else []),
+        *([f'applies_when: [{{error: "{error}"}}]'] if error else []),
+        f"signals: [{', '.join(item['kinds'])}]",
+        f'sources: [{{session: "{place["id"]}", line: {place["line"]}, quote: "{quote}"}}]', "---",
+    ]
+    parts = ("Rule", "Why", "How") if preference else ("Scenario", "Symptom", "Root cause", "Right action", "Rule")
+    return "\n".join([*lines, *(f"**{part}** …" for part in parts)])
