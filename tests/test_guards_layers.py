@@ -19,7 +19,7 @@ FOLDERS = {"commands": 5, "installer": 5, "store": 3, "clients": 3, "core": 2, "
 MAY = {
     "cli": {"commands", "store", "report", "errors", "model", "shared"},
     "commands": {"shared", "drafting", "store", "clients", "core", "fast", "model", "errors", "report"},
-    "installer": {"shared", "drafting", "store", "clients", "core", "fast", "model", "errors", "report"},
+    "installer": {"installer", "shared", "drafting", "store", "clients", "core", "fast", "model", "errors", "report"},
     "shared": {"store", "clients", "core", "fast", "model", "errors"},
     "drafting": {"store", "clients", "core", "fast", "model", "errors"},
     "store": {"store", "core", "fast", "model", "errors"},
@@ -37,6 +37,7 @@ NETWORK = {"socket", "urllib", "http", "ssl", "ftplib", "smtplib", "requests", "
 HOOK_ALLOWED = {
     "sys", "os", "time", "json", "re", "hashlib", "fcntl", "msvcrt", "posix", "nt", "_json", "_sqlite3", "errno",
     "posixpath", "ntpath", "marshal", "subprocess", "__future__", "builtins", "_posixsubprocess", "_winapi", "_io",
+    "_blake2", "_sha2", "_sha256", "_functools", "itertools",
 }
 
 
@@ -62,10 +63,19 @@ def own_imports(path: Path) -> set[str]:
     return found - {"__version__"}
 
 
+def _running(tree: ast.AST):
+    """All nodes but those that only a type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
+        yield node
+        yield from _running(node)
+
+
 def foreign_imports(path: Path) -> set[str]:
     """Top-level names of other packages that a module imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _running(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
