@@ -14,10 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..fast import lookup, signature
+from ..fast import lookup, signature, tokens
 from ..model import Entry, Status
 from . import entries, files, recall_rows, ruleset
 from .home import Home
+
+BACKGROUND = 1 << 40
+"""Row numbers of the search table from here on belong to no entry."""
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -51,6 +54,7 @@ def build(home: Home, library: Any) -> dict[str, Any]:
     with _generation(home, None) as (connection, name):
         connection.executescript(SCHEMA)
         _write_weights(connection)
+        _write_background(connection)
         weights = _weights(connection)
         _insert(connection, stored, weights)
         connection.execute("INSERT INTO search(search) VALUES ('optimize')")
@@ -197,6 +201,16 @@ def _write_weights(connection: sqlite3.Connection) -> None:
     for word in signature.words(str(lists["ordinary_words"])):
         weights[word] = min(weights.get(word, signature.UNKNOWN), float(lists["ordinary_weight"]))
     connection.executemany("INSERT INTO weights VALUES (?, ?)", sorted(weights.items()))
+
+
+def _write_background(connection: sqlite3.Connection) -> None:
+    """Texts of every day beside the entries: what is rare is rare in them too, also in a store of three."""
+    lists = ruleset.load("calibration")
+    texts = [str(text) for name in ("prompts", "everyday_complaints", "errors") for text in lists[name]]
+    for number, text in enumerate(texts):
+        connection.execute(
+            "INSERT INTO search(rowid, body) VALUES (?, ?)", (BACKGROUND + number, " ".join(tokens.terms(text)))
+        )
 
 
 def _weights(connection: sqlite3.Connection) -> dict[str, float]:

@@ -1,0 +1,89 @@
+"""The ledger: one append-only file a session with exposures, opportunities, outcomes, states and proofs.
+
+Hooks append through `fast.spool`, commands and the worker through here; the lines are the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..fast import spool
+from . import files, journal
+from .home import Home
+
+
+def path_of(home: Home, session: str) -> Path:
+    """The ledger file of a session."""
+    return Path(spool.ledger_path(str(home.root), session))
+
+
+def append(home: Home, session: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Append one record; returns it with `v`, `at` and `session` filled in.
+
+    Raises:
+        Refused: when it can't be written.
+    """
+    full = {"v": spool.VERSION, "what": "", "at": journal.now(), "session": session, **record}
+    files.append_line(path_of(home, session), json.dumps(full, ensure_ascii=False, separators=(",", ":")))
+    return full
+
+
+def read(home: Home, session: str) -> list[dict[str, Any]]:
+    """All readable records of a session, oldest first; damaged lines are passed over."""
+    return _records(path_of(home, session))
+
+
+def sessions(home: Home) -> list[str]:
+    """Ids of all sessions with a ledger, the one written last first."""
+    return [session for session, _ in _each(home)]
+
+
+def exposures(home: Home, entry: str = "") -> Iterator[dict[str, Any]]:
+    """Deliveries with their `proof` record (or None), newest session first, oldest first within one.
+
+    Args:
+        entry: only those of this entry.
+    """
+    for session, records in _each(home):
+        yield from with_proofs(records, session, entry)
+
+
+def with_proofs(records: list[dict[str, Any]], session: str, entry: str = "") -> list[dict[str, Any]]:
+    """The exposures among a session's records, each with `proof` and `session`."""
+    proofs = {(str(one.get("entry")), str(one.get("exposure")), str(one.get("event", ""))): one
+              for one in records if one.get("what") == "proof"}
+    return [
+        {**one, "session": one.get("session", session),
+         "proof": proofs.get((str(one.get("entry")), str(one.get("at")), str(one.get("event", ""))))}
+        for one in records
+        if one.get("what") == "exposure" and (not entry or one.get("entry") == entry)
+    ]
+
+
+def _each(home: Home) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    if not home.ledger.is_dir():
+        return
+    paths = sorted(home.ledger.glob("*.jsonl"), key=lambda path: (-path.stat().st_mtime_ns, path.name))
+    for path in paths:
+        records = _records(path)
+        # The file name of an odd id is a hash: the id itself is in the lines.
+        yield next((str(one["session"]) for one in records if one.get("session")), path.stem), records
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    try:
+        data = files.read_bytes(path)
+    except FileNotFoundError:
+        return []
+    found = []
+    for line in data.split(b"\n"):
+        try:
+            record = json.loads(line.decode("utf-8")) if line.strip() else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            found.append(record)
+    return found
