@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -305,3 +308,42 @@ def test_an_entry_under_test_leaves_the_index_file(client):
     files.write_text(home.current().derived / "measure.tsv", "under-test\tabc\t0.3\n")
     project()
     assert "[not-tested]" in read(client, "index") and "under-test" not in read(client, "index")
+
+
+def test_a_skill_of_the_users_own_with_that_name_is_left_alone(client):
+    """No file of ours is put into a folder whose SKILL.md is not ours; the plan says so."""
+    mine = client / "skills" / "python-experience" / "SKILL.md"
+    mine.parent.mkdir()
+    mine.write_text("---\nname: python-experience\ndescription: mine\n---\n", encoding="utf-8")
+    confirm(note(1, "en", Track.DOMAIN))
+    project()
+    assert [path.name for path in mine.parent.rglob("*")] == ["SKILL.md"]
+    assert [c.note for c in claude_code.plan(home.current()) if c.path == mine] == [claude_files.FOREIGN]
+
+
+def test_things_that_are_no_files_are_reported(client, tmp_path):
+    """F6: a folder in place of a file is left and named."""
+    (tmp_path / "shop" / "CLAUDE.md").mkdir()
+    claude_files.path_of(client, "index").mkdir(parents=True)
+    confirm(in_project())
+    confirm(entry())
+    project()
+    notes = [change.note for change in claude_code.plan(home.current()) if change.note]
+    assert len(notes) == 2 and all("not a regular file" in text for text in notes)
+
+
+def test_a_domain_skill_is_valid_by_the_format(client):
+    """The generated skill passes the format's own validator."""
+    validator = pytest.importorskip("skills_ref.validator")
+    confirm(note(1, "zh", Track.DOMAIN, title='标题: "引号" #1'))
+    project()
+    assert validator.validate(claude_files.path_of(client, "domain/python").parent) == []
+
+
+def test_an_uninstall_needs_no_packages():
+    """What takes projections away imports the standard library and our own code alone."""
+    scripts = Path(claude_files.__file__).resolve().parents[2]
+    code = (f"import sys; sys.path.insert(0, {str(scripts)!r}); import experience_forge.clients.claude_files; "
+            "print(sorted({'yaml', 'jinja2', 'frontmatter', 'rich'} & set(sys.modules)))")  # fmt: skip
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

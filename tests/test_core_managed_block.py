@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from experience_forge.core import managed_block as mb
 
@@ -118,6 +120,28 @@ def test_text_around_and_after_our_blocks_stays():
     assert mb.update(no_end, {}, ONE, "1").data == b"# T\nmore"
     squeezed = written(b"# T\n", ONE).replace(b"# T\n\n", b"# T\nmine\n")
     assert mb.update(squeezed, {}, ONE, "1").data == b"# T\nmine\n"
+
+
+LINES = st.sampled_from((
+    "# T", "", "text", "```", "~~~", "    code", "<!-- x -->", "<!--", "-->", "- a", "`<!--`", "\u2028", "约定",
+    "<!-- experience-forge:end -->", "<!-- experience-forge:begin bad -->",
+    "<!-- experience-forge:begin other v1 t1 g1 0123456789ab -->",
+))  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(LINES, st.sampled_from(("\n", "\r\n", "\r"))), max_size=8), st.booleans(), st.booleans())
+def test_any_text_is_refused_untouched_or_comes_back_to_the_byte(lines, final, bom):
+    """F15, F26: whatever stands in a file, adding and taking out gives its bytes back, or nothing was touched."""
+    text = "".join(line + end for line, end in lines)
+    data = (("\ufeff" if bom else "") + (text if final else text.rstrip("\r\n"))).encode("utf-8")
+    edit = mb.update(data, TWO, (), "1")
+    if edit.refused:
+        assert edit.data == data
+        return
+    assert edit.data.startswith(data) and mb.update(edit.data, TWO, (), "1").data == edit.data
+    assert {"note-a", "note-b"} <= {block.id for block in mb.scan(edit.data).blocks}
+    assert mb.update(edit.data, {}, TWO, "1").data == data
 
 
 def test_an_edited_block_is_reported_and_left():

@@ -133,7 +133,18 @@ def test_conditions_read_as_a_sentence_in_both_languages():
 
 def test_escaping_twice_changes_nothing_more():
     """Texts may pass more than one template."""
-    for text in ("<b> @x <!-- a --> a<b Vec<T>", "\u202e\t@y", "`@x` a@b.c (@z) x @s/p"):
+    texts = ("<b> @x <!-- a --> a<b Vec<T>", "\u202e\t@y", "`@x` a@b.c (@z) x @s/p", r"\@a \\@b a\@c a\\@d _@e \"@f")
+    for text in texts:
         once = rendering.escape(text)
         assert rendering.escape(once) == once
     assert rendering.escape("a < b, x >= 1, me@host.org, pip@1") == "a < b, x >= 1, me@host.org, pip@1"
+
+
+@pytest.mark.parametrize(
+    "before", ["", " ", "`x`", "**", "_", "~~", '\\"', "\\\\", "a\\\\", "(", "见", "- ", "| ", ".", "\t"]
+)
+def test_s9_no_import_is_left_wherever_the_client_follows_one(before):
+    """S9: the client was seen to follow `@path` behind code and inside emphasis too; each @ gets an odd backslash."""
+    text = rendering.escape(f"{before}@~/secret.md")
+    slashes = text[: text.index("@")]
+    assert (len(slashes) - len(slashes.rstrip("\\"))) % 2 == 1

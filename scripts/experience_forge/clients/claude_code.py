@@ -144,8 +144,14 @@ def _user_changes(home: Home, confirmed: Sequence[Entry], book: Book) -> Iterato
             claude_files.path_of(install.client_folder, name): managed_block.stamp(text, book.version)
             for name, text in made.files.items()
         }
+        taken = set()
         for path, data in wanted.items():
-            yield claude_files.file_change(path, data)
+            change = claude_files.file_change(path, data)
+            if change.note == claude_files.FOREIGN and path.name == "SKILL.md":
+                taken.add(path.parent)
+            # A skill of the user's own with this name gets no files of ours beside it.
+            if path.parent.parent not in taken:
+                yield change
         for path in claude_files.ours(install.client_folder):
             if path not in wanted:
                 yield claude_files.file_change(path, None)

@@ -31,8 +31,10 @@ _ALLOWED: tuple[type[nodes.Node], ...] = (
 )  # fmt: skip
 _FILTERS = ("join", "length")
 _HTML = re.compile(r"<(?=[A-Za-z/!?])")
-# The client expands `@path` after a blank; quotes, brackets and backticks before it stop that.
-_IMPORT = re.compile(r"(?<![A-Za-z0-9_.+\\\"'`(\-])@(?=\S)")
+# The client expands `@path` after a blank and wherever its Markdown reader begins a piece of text: behind
+# `code`, inside **bold** and _italics_, behind an escaped character. Only letters and digits before it
+# (addresses) are safe, and one backslash that is no escaped backslash itself.
+_IMPORT = re.compile(r"(?P<word>[A-Za-z0-9]?)(?P<slashes>\\*)@(?=\S)")
 
 
 class Safe(str):
@@ -72,7 +74,13 @@ def escape(text: str) -> str:
     control characters become visible escapes.
     """
     shown = "\t".join(visible.escape(part, keep_newlines=True) for part in text.split("\t"))
-    return _IMPORT.sub(r"\\@", _HTML.sub("&lt;", shown))
+    return _IMPORT.sub(_no_import, _HTML.sub("&lt;", shown))
+
+
+def _no_import(match: re.Match[str]) -> str:
+    word, slashes = match["word"], match["slashes"]
+    harmless = len(slashes) % 2 == 1 or (word and not slashes)
+    return match.group() if harmless else f"{word}{slashes}\\@"
 
 
 def one_line(text: str) -> str:

@@ -105,7 +105,7 @@ def renewal(home: Home, shown: str, language: str) -> changes.Change:
         shown: the difference in what a client loads.
     """
     before = _confirmed(home, RENEWED)
-    title = f"模板更新到第 {shipped().version} 版" if language == "zh" else f"templates of version {shipped().version}"
+    title = ruleset.messages(language)["projection.renewal"].format(version=shipped().version)
     write = changes.Write(RENEWED, files.sha256(before.encode("utf-8")) if before is not None else "", shipped().text)
     return changes.Change("tuning", title, language=language, summary=shown, writes=(write,))
 
