@@ -12,7 +12,8 @@ from experience_forge.model import SECTIONS, Kind
 
 NASTY = (
     "---", "...", "--- ", "**Rule** x", "**规则**x", "**场景：**y", "\\---", "\\\\**Why** z",
-    "**other** bold", "**a**b", "plain", "", "  indented", "```", "- item", "\\", "**Steps**", "... tail", "\u2028", "**",
+    "**other** bold", "**a**b", "plain", "", "  indented", "```", "- item", "\\", "**Steps**", "... tail", "\u2028",
+    "**",
 )  # fmt: skip
 LINES = st.one_of(st.sampled_from(NASTY), st.text(max_size=12).map(lambda text: text.replace("\n", " ")))
 TEXTS = st.lists(LINES, min_size=1, max_size=6).map("\n".join)

@@ -15,7 +15,7 @@ from helpers_projection import entry as note
 from .lab import Lab
 from .server import calls, say, tool
 
-EVIL = r"@~/o.md or @~/o.md `x`@~/o.md **@~/o.md** _@~/o.md_ \"@~/o.md \\@~/o.md | @~/o.md [@~/o.md ~~@~/o.md~~ a.@~/o.md"
+EVIL = r"@~/o.md or @~/o.md `x`@~/o.md **@~/o.md** _@~/o.md_ \"@~/o.md \\@~/o.md | @~/o.md ~~@~/o.md~~ a.@~/o.md"
 """Places where the client was seen to follow an import, or may: plain, behind code, in emphasis, behind escapes."""
 
 
