@@ -67,6 +67,7 @@ class Client:
 def client(own_home, monkeypatch):
     """An attended session of the client."""
     monkeypatch.setattr(shared, "refresh", lambda where: [])
+    monkeypatch.setattr(ancestry, "age_of_this_process", lambda: 0.0)
     return Client(own_home, monkeypatch)
 
 
@@ -121,6 +122,14 @@ def test_a_receipt_for_something_else_is_refused_and_burnt(client, draft, capsys
     assert confirm(draft, "--receipt", receipt) == 4
     assert "used already" in capsys.readouterr().err
     assert nothing_written()
+
+
+def test_the_start_of_the_process_counts_not_its_checks(client, draft, capsys, monkeypatch):
+    """A key at 0.9 s is too early, though Python was not ready to look before 1.4 s."""
+    client.calls()
+    monkeypatch.setattr(ancestry, "age_of_this_process", lambda: 0.5)
+    assert confirm(draft, "--receipt", client.receipt(draft, age=1.4)) == 4
+    assert "within a second" in capsys.readouterr().err and nothing_written()
 
 
 def test_an_unattended_session_is_refused(client, draft, capsys, monkeypatch):
@@ -401,6 +410,14 @@ def test_clients_are_known_by_their_program(words, found):
     """A client is its program or the script it runs, not a word somewhere in a command line."""
     known = ruleset.load("clients")
     assert ancestry.client_in(words, known["names"], known["paths"]) == found
+
+
+def test_the_age_of_a_process_is_known_from_its_start():
+    """A process that slept knows that it is older than its CPU time."""
+    code = "import time; time.sleep(0.5); from experience_forge.clients import ancestry; print({})"
+    code = code.format("ancestry.age_of_this_process()")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
+    assert float(done.stdout) >= (0.4 if sys.platform == "linux" else 0.0)
 
 
 def test_ancestors_go_up_from_this_process():

@@ -26,7 +26,6 @@ CALLERS = {
 """Who may use what changes entries, what a client loads, or what stands for a person's answer."""
 ENTRY_WRITERS = {"store/library.py", "store/forgetting.py", "store/archive.py"}
 """Modules that write below `entries/`: the library; erasing and restoring, both a person's at a terminal."""
-HOMES = ("home", "where")
 WRITERS = ("write_text", "write_whole", "append_line", "move", "remove")
 TRIED = (
     (), ("use-pnpm",), ("open-draft",), ("use-pnpm", "--yes"), ("open-draft", "--yes"), ("--yes",), ("--all",),
@@ -65,21 +64,31 @@ def test_only_the_listed_modules_can_change_loaded_bytes(module, name):
     assert uses(module, name) <= CALLERS[module, name]
 
 
+def names_entries(node):
+    """Whether an expression leads to a file below `entries/`: `home.entries`, `library.path_of` and the like."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return isinstance(node, ast.Name) and node.id == "path_of"
+    owners = {"entries": ("home", "where"), "path_of": ("library", "entries")}
+    return node.value.id in owners.get(node.attr, ())
+
+
 def test_only_known_modules_write_below_entries():
-    """A module that builds paths below `entries/` and writes files is one of the listed ones."""
+    """A function that builds paths below `entries/` and writes files is in one of the listed modules."""
     found = set()
     for path, syntax in sources():
-        named = [node for node in ast.walk(syntax) if isinstance(node, ast.Attribute)]
-        of_home = [n for n in named if n.attr == "entries" and isinstance(n.value, ast.Name) and n.value.id in HOMES]
-        if (of_home or any(n.attr == "path_of" for n in named)) and any(n.attr in WRITERS for n in named):
-            found.add(path)
+        for function in ast.walk(syntax):
+            if isinstance(function, ast.FunctionDef):
+                inside = list(ast.walk(function))
+                writes = any(isinstance(node, ast.Attribute) and node.attr in WRITERS for node in inside)
+                found |= {path} if writes and any(names_entries(node) for node in inside) else set()
     assert "store/library.py" in found
     assert found <= ENTRY_WRITERS
 
 
 @pytest.fixture
-def loaded(own_home, monkeypatch):
+def loaded(own_home, monkeypatch, tmp_path):
     """A session of a client with one entry in force and projected, and one open draft."""
+    monkeypatch.chdir(tmp_path)
     confirm(entry())
     shared.refresh(home.current())
     proposals.create(home.current(), "draft", codec.render(entry("open-draft")), {}, "open-draft")

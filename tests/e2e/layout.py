@@ -1,27 +1,21 @@
-"""Puts the skill of this working tree into a lab, with hooks, as an installation would."""
+"""Installs the skill of this working tree into a lab, by `install.py`, as a user would."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from .lab import REPOSITORY, Lab
 
-PARTS = ("SKILL.md", "templates.md", "scripts", "rules")
-HARMLESS = ("draft", "show", "list", "score", "status")
-"""Verbs that the installer offers a permission rule for; a copy until install.py is used here."""
-GUARDED_START = (
-    "import sys\nsys.path.insert(0,sys.argv[1])\n"
-    "try:\n import hook; hook.main()\nexcept BaseException: pass\nsys.exit(0)"
-)
-EVENTS = {
-    "SessionStart": "", "UserPromptSubmit": "", "PreToolUse": "Bash|Edit|Write|NotebookEdit",
-    "PostToolBatch": "", "Stop": "", "SessionEnd": "",
-}  # fmt: skip
+STAMP = "experience-forge.json"
+KEPT_ENVIRONMENT = Path(sys.prefix) / "lab-venv"
+"""The private environment of the first lab, lent to the later ones: making it takes half a minute."""
 
 
 @dataclass(frozen=True)
@@ -33,42 +27,51 @@ class Installed:
     launcher: Path
 
 
-def lay_out(lab: Lab, hooks: bool = True) -> Installed:
-    """Copy the skill, write record, launcher and settings; the data home is the default one."""
-    skill = lab.home / ".claude" / "skills" / "experience-forge"
+def lay_out(lab: Lab, hooks: bool = True, *options: str) -> Installed:
+    """Install into the lab, the data home at its default place; fails with what install.py said."""
     home = lab.home / ".local" / "share" / "experience-forge"
-    for name in PARTS:
-        source, target = REPOSITORY / name, skill / name
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-        elif source.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-    launcher = home / "bin" / "experience-forge"
-    launcher.parent.mkdir(parents=True, exist_ok=True)
-    launcher.write_text(
-        f'#!/bin/sh\nexec "{sys.executable}" "{skill}/scripts/forge.py" "$@"\n', encoding="utf-8"
-    )
-    os.chmod(launcher, 0o700)
-    record = {
-        "version": "0.1.0", "home": str(home), "python": sys.executable, "hooks": hooks,
-        "client_version": "2.1.332", "launcher": str(launcher),
-    }  # fmt: skip
-    (skill / ".installed.json").write_text(json.dumps(record), encoding="utf-8")
-    install = {"client_folder": str(lab.home / ".claude"), "skill_folder": str(skill), "hooks": hooks,
-               "python": sys.executable}  # fmt: skip
-    (home / "install.json").write_text(json.dumps({"installs": [install]}), encoding="utf-8")
-    rules = [f"Bash({launcher} {verb} *)" for verb in HARMLESS]
-    lab.settings(lambda data: data.setdefault("permissions", {}).setdefault("allow", []).extend(rules))
-    if hooks:
-        for event, matcher in EVENTS.items():
-            add_hook(lab, event, matcher, sys.executable, [
-                "-I", "-S", "-c", GUARDED_START, str(skill / "scripts"), event])  # fmt: skip
-    return Installed(skill, home, launcher)
+    _lend_environment(home / "venv")
+    command = [sys.executable, str(REPOSITORY / "install.py"), "--yes", "--no-scan"]
+    done = run_installer(lab, [*command, "--hooks" if hooks else "--no-hooks", *options])
+    assert done.returncode == 0, done.stdout + done.stderr
+    _keep_environment(home / "venv")
+    skill = lab.home / ".claude" / "skills" / "experience-forge"
+    record = json.loads((skill / ".installed.json").read_text(encoding="utf-8"))
+    return Installed(skill, Path(record["home"]), Path(record["launcher"]))
 
 
-def add_hook(lab: Lab, event: str, matcher: str, command: str, arguments: list[str], timeout: int = 5) -> None:
-    """Put one hook in exec form into the client's settings."""
-    entry = {"type": "command", "command": command, "args": arguments, "timeout": timeout}
-    group = {"matcher": matcher, "hooks": [entry]}
-    lab.settings(lambda data: data.setdefault("hooks", {}).setdefault(event, []).append(group))
+def run_installer(lab: Lab, command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command of the installer as the user of the lab, the lab's client on the path."""
+    programs = lab.root / "bin"
+    programs.mkdir(exist_ok=True)
+    if not (programs / "claude").exists():
+        (programs / "claude").symlink_to(lab.client)
+    environment = lab.process_environment("http://127.0.0.1:9")
+    environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
+    return subprocess.run(
+        command, env=environment, cwd=lab.root, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+        check=False, timeout=900,
+    )  # fmt: skip
+
+
+def _lend_environment(venv: Path) -> None:
+    try:
+        stamp = json.loads((KEPT_ENVIRONMENT / STAMP).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    wanted = hashlib.sha256((REPOSITORY / "requirements.txt").read_bytes()).hexdigest()
+    if stamp.get("requirements") != wanted:
+        shutil.rmtree(KEPT_ENVIRONMENT)
+        return
+    venv.parent.mkdir(parents=True, exist_ok=True)
+    venv.symlink_to(KEPT_ENVIRONMENT)
+
+
+def _keep_environment(venv: Path) -> None:
+    if venv.is_symlink() or sys.prefix == sys.base_prefix:
+        return
+    try:
+        venv.rename(KEPT_ENVIRONMENT)
+    except OSError:
+        return  # another run was first, or it is another disk: this lab keeps its own
+    venv.symlink_to(KEPT_ENVIRONMENT)

@@ -116,14 +116,20 @@ def test_other_shapes_of_the_line_are_denied_without_a_dialog(talk):
 
 
 def test_a_stray_enter_does_not_save(talk):
-    """An Enter that arrives as the dialog opens is no answer: refused, kept, and one can be asked again."""
-    _, line = talk.propose(entry("stray"))
-    talk.run(line)
-    # The client takes no key in a dialog's first 0.2 s: keep pressing, as a held key does.
-    while talk.mark not in talk.terminal.screen():
-        talk.terminal.key("Enter", pause=0.05)
-    assert "within a second" in talk.end()[-1]["text"]
-    assert talk.kept("stray")
+    """A key held down as the dialog opens is no answer: what comes within a second is refused, and kept."""
+    for number in range(5):
+        entry_id = f"stray-{number}"
+        _, line = talk.propose(entry(entry_id))
+        talk.run(line)
+        # The client takes no key in a dialog's first 0.2 s: keep pressing, as a held key does.
+        while talk.mark not in talk.terminal.screen():
+            talk.terminal.key("Enter", pause=0.05)
+        if "within a second" in talk.end()[-1]["text"]:
+            assert talk.kept(entry_id)
+            return
+        # A busy machine needed more than the second to open the dialog.
+        assert talk.changes(entry_id)[0]["consent"]["waited"] >= 1.0
+    pytest.fail("no early key came within the second, in five tries")
 
 
 def test_a_proposal_that_changes_under_the_dialog_is_not_saved(talk):

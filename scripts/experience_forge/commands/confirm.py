@@ -91,15 +91,16 @@ def _checked(
     home: Home, args: argparse.Namespace, out: Output, name: str, receipt: consent.Receipt | None
 ) -> tuple[Proposal, Consent]:
     now = time.time()
+    answered = now - ancestry.age_of_this_process()
     session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     attended = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1"
-    fault = consent.receipt_fault(receipt, consent.Asked(args.id, args.digest, session, attended, now))
+    fault = consent.receipt_fault(receipt, consent.Asked(args.id, args.digest, session, attended, now, answered))
     if not fault and receipt is not None:
         fault = consent.call_fault(receipt, client_record.find(session, receipt.call))
     if fault or receipt is None:
         raise _refusal(home, args, out, fault)
     proposal = _proposal(home, args, out)
-    waited = round(now - receipt.minted, 1)
+    waited = round(answered - receipt.minted, 1)
     return proposal, Consent("dialog", journal.now(), "pending", session, receipt.call, name, waited)
 
 

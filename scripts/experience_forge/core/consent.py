@@ -36,13 +36,17 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Asked:
-    """What `confirm` was started with, and where."""
+    """What `confirm` was started with, where, and when: `answered` is when its process began.
+
+    Loading Python takes up to half a second, which must not count as reading time.
+    """
 
     draft: str
     digest: str
     session: str
     attended: bool
     now: float
+    answered: float
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def receipt_fault(receipt: Receipt | None, asked: Asked) -> str:
         return "unattended"
     if not receipt.minted - CLOCK_SLACK_SECONDS <= asked.now <= receipt.expires:
         return "expired"
-    if asked.now < receipt.not_before:
+    if asked.answered < receipt.not_before:
         return "too_fast"
     return ""
 
