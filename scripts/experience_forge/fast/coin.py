@@ -28,15 +28,18 @@ def draw() -> float:
 
 def chance_for(home: str, entry_id: str, entry_sha: str) -> float:
     """The compiled chance for one entry version; 0.0 when it is never withheld."""
-    wanted = "%s\t%s\t" % (entry_id, entry_sha)
-    for line in _lines(os.path.join(home, RULES)):
-        if line.startswith(wanted):
-            try:
-                p = float(line[len(wanted):])
-            except ValueError:
-                return 0.0
-            return p if 0.0 < p < 1.0 else 0.0
-    return 0.0
+    text = "\n" + _text(os.path.join(home, RULES))
+    wanted = "\n%s\t%s\t" % (entry_id, entry_sha)
+    at = text.find(wanted)
+    if at < 0:
+        return 0.0
+    at += len(wanted)
+    end = text.find("\n", at)
+    try:
+        p = float(text[at:end] if end >= 0 else text[at:])
+    except ValueError:
+        return 0.0
+    return p if 0.0 < p < 1.0 else 0.0
 
 
 def decide(
@@ -87,14 +90,17 @@ def decide(
 
 def question(home: str) -> "str | None":
     """The entry for which the user should be asked whether holdouts are fine; None when nothing is open."""
-    for line in _lines(os.path.join(home, QUESTION)):
-        return line.split("\t", 1)[0] or None
-    return None
+    return _text(os.path.join(home, QUESTION)).partition("\t")[0] or None
 
 
-def _lines(path: str) -> "list[str]":
+def question_text(home: str) -> "str | None":
+    """The question itself, in the user's language, ready to be shown; None when nothing is open."""
+    return _text(os.path.join(home, QUESTION)).strip().partition("\t")[2] or None
+
+
+def _text(path: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:
-            return file.read(1 << 20).splitlines()
+            return file.read(4 << 20)
     except (OSError, ValueError):
-        return []
+        return ""

@@ -9,9 +9,10 @@ IN, OUT = "\x01in", "\x01out"
 _SIGNS = "!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~"
 _TABLE = str.maketrans({**{sign: " " + sign + " " for sign in _SIGNS}, "'": ' " ', "\ufeff": " "})
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+_MARKS = frozenset("([{)]}\"'")
 
 
-def tokens(text: str, indented: bool = False) -> "list[tuple[str, int, int]]":
+def tokens(text: str, indented: bool = False, until: int = 1 << 60) -> "list[tuple[str, int, int]]":
     """Words and signs as (word, line from 1, width); the width of the indentation where it counts, else -1.
 
     It counts for the first word of a statement: not for comments, nor inside brackets or long strings.
@@ -19,6 +20,8 @@ def tokens(text: str, indented: bool = False) -> "list[tuple[str, int, int]]":
     found: list[tuple[str, int, int]] = []
     depth, joined, quotes = 0, False, ""
     for number, line in enumerate(text.splitlines(), 1):
+        if number > until:
+            break
         words = line.translate(_TABLE).split()
         if not words:
             continue
@@ -63,7 +66,7 @@ def digest(words: "list[tuple[str, int, int]]") -> str:
 def span(text: str, lines: str = "", indented: bool = False) -> "list[tuple[str, int, int]]":
     """The tokens of the lines `12-20` (or `12`, or all when empty)."""
     first, last = bounds(lines)
-    return [token for token in tokens(text, indented) if first <= token[1] <= last]
+    return [token for token in tokens(text, indented, last) if first <= token[1] <= last]
 
 
 def bounds(lines: str) -> "tuple[int, int]":
@@ -120,6 +123,8 @@ def _steps(levels: "list[int]", width: int) -> "list[str]":
 
 def _brackets(line: str, quotes: str) -> "tuple[int, str]":
     """(brackets opened minus closed outside strings and comments, the long string still open)."""
+    if not quotes and _MARKS.isdisjoint(line):
+        return 0, ""
     change, at, quote = 0, 0, quotes
     while at < len(line):
         mark = line[at]
