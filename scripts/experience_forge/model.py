@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # hooks load this module: the real one costs them four milliseconds
+    from typing import Any
 
 
 class Kind(str, Enum):

@@ -55,7 +55,16 @@ def measure(labels, episodes, probes, found, misses=False):
         if misses and ("correction" in wanted) != ("correction" in said):
             kind = "MISS " if "correction" in wanted else "FALSE"
             which = next((s.detector for s in found[label["file"]].signals if s.turn == label["turn"]), "")
-            print(kind, label["file"][-12:], label["turn"], label["sub"], label.get("strength"), which, "|", label["text"][:140].replace("\n", " "))
+            print(
+                kind,
+                label["file"][-12:],
+                label["turn"],
+                label["sub"],
+                label.get("strength"),
+                which,
+                "|",
+                label["text"][:140].replace("\n", " "),
+            )
     figures = {"strong_correction": _by_language(rows, strong=True), "correction": _by_language(rows, strong=False)}
     figures["preference_probe"], right = _probes(probes, misses)
     hard = [not said & {"correction", "preference"} for label, _, said in rows if label.get("sub") == "hard_negative"]
@@ -64,8 +73,14 @@ def measure(labels, episodes, probes, found, misses=False):
     figures["rework2"] = _rework(episodes, labels, found, misses)
     whole = sorted({label["file"] for label in labels if label["sampling"] == "whole_session"})
     suggested = [name for name in whole if score(found[name].signals, found[name].weights).suggest]
-    deserved = {label["file"] for label, wanted, _ in rows if wanted} | {e["file"] for e in episodes if e["rework_rounds"] >= 2}
-    figures |= {"sessions": len(whole), "suggested": len(suggested), "suggested_right": sum(name in deserved for name in suggested)}
+    deserved = {label["file"] for label, wanted, _ in rows if wanted} | {
+        e["file"] for e in episodes if e["rework_rounds"] >= 2
+    }
+    figures |= {
+        "sessions": len(whole),
+        "suggested": len(suggested),
+        "suggested_right": sum(name in deserved for name in suggested),
+    }
     figures["preference_turns"] = {
         "labelled": sum("preference" in wanted for _, wanted, _ in rows),
         "found": sum("preference" in wanted and "preference" in said for _, wanted, said in rows),
@@ -89,7 +104,12 @@ def _pair(rows, strong):
     right = [row for row in said if "correction" in row[1]]
     wanted = [row for row in rows if "correction" in row[1] and (not strong or row[0].get("strength") != "weak")]
     got = [row for row in wanted if "correction" in row[2]]
-    return {"precision": _share(len(right), len(said)), "recall": _share(len(got), len(wanted)), "said": len(said), "wanted": len(wanted)}
+    return {
+        "precision": _share(len(right), len(said)),
+        "recall": _share(len(got), len(wanted)),
+        "said": len(said),
+        "wanted": len(wanted),
+    }
 
 
 def _probes(probes, misses):
@@ -141,7 +161,14 @@ def _rework(episodes, labels, found, misses):
                 wanted += 1
                 got += best >= 2
             if misses:
-                print("REWORK", name[-12:], truth["turns"], truth["rework_rounds"], "ours", [(e.turns, e.rework_rounds) for e in ours])
+                print(
+                    "REWORK",
+                    name[-12:],
+                    truth["turns"],
+                    truth["rework_rounds"],
+                    "ours",
+                    [(e.turns, e.rework_rounds) for e in ours],
+                )
     for name in sorted(whole & recorded):
         for episode in found[name].episodes:
             if episode.rework_rounds >= 2:
@@ -149,10 +176,20 @@ def _rework(episodes, labels, found, misses):
                 good = any(t["rework_rounds"] >= 2 and _overlap(episode.turns, t["turns"]) for t in by_file[name])
                 right += good
                 if misses and not good:
-                    print("REWORK FALSE", name[-12:], episode.turns, episode.rework_rounds, episode.paths[:3], [e[:60] for e in episode.errors])
+                    print(
+                        "REWORK FALSE",
+                        name[-12:],
+                        episode.turns,
+                        episode.rework_rounds,
+                        episode.paths[:3],
+                        [e[:60] for e in episode.errors],
+                    )
     return {
-        "precision": _share(right, said), "recall": _share(got, wanted),
-        "rounds_mae": round(sum(errors) / len(errors), 3) if errors else None, "said": said, "wanted": wanted,
+        "precision": _share(right, said),
+        "recall": _share(got, wanted),
+        "rounds_mae": round(sum(errors) / len(errors), 3) if errors else None,
+        "said": said,
+        "wanted": wanted,
     }
 
 

@@ -57,12 +57,16 @@ def run(args: argparse.Namespace, out: Output) -> int:
         scanning.keep_evidence(where, shown)
     picked = _picked(where, shown, args, out) if args.draft else None
     faults = [item for item in chosen if item.damaged or item.fault]
-    out.data({
-        "sessions": len(chosen), "changed": result.changed, "read_bytes": result.read_bytes,
-        "candidates": [_document(number, group) for number, group in enumerate(shown, 1)],
-        "damaged": [{"path": item.path, "lines": list(item.damaged), "fault": item.fault} for item in faults],
-        "draft": picked,
-    })
+    out.data(
+        {
+            "sessions": len(chosen),
+            "changed": result.changed,
+            "read_bytes": result.read_bytes,
+            "candidates": [_document(number, group) for number, group in enumerate(shown, 1)],
+            "damaged": [{"path": item.path, "lines": list(item.damaged), "fault": item.fault} for item in faults],
+            "draft": picked,
+        }
+    )
     if picked is None:
         _list(shown, len(groups), len(chosen), out)
     for item in faults[:10]:
@@ -103,13 +107,26 @@ def _in_project(session: Scanned, name: str) -> bool:
 def _document(number: int, group: list[tuple[Scanned, Finding]]) -> dict[str, Any]:
     best = max((finding for _, finding in group), key=lambda finding: finding.score)
     return {
-        "number": number, "score": best.score, "rank": findings.rank([(s.path, f) for s, f in group]),
-        "kinds": list(best.kinds), "quote": best.quote, "times": len({session.path for session, _ in group}),
+        "number": number,
+        "score": best.score,
+        "rank": findings.rank([(s.path, f) for s, f in group]),
+        "kinds": list(best.kinds),
+        "quote": best.quote,
+        "times": len({session.path for session, _ in group}),
         "sessions": [
-            {"id": session.id, "path": session.path, "line": finding.line, "turn": finding.turn,
-             "started": session.started, "cwd": session.cwd} for session, finding in group[:20]
+            {
+                "id": session.id,
+                "path": session.path,
+                "line": finding.line,
+                "turn": finding.turn,
+                "started": session.started,
+                "cwd": session.cwd,
+            }
+            for session, finding in group[:20]
         ],
-        "errors": list(best.errors), "paths": list(best.paths), "detector": best.detector,
+        "errors": list(best.errors),
+        "paths": list(best.paths),
+        "detector": best.detector,
     }
 
 
@@ -121,11 +138,19 @@ def _list(shown: list[list[tuple[Scanned, Finding]]], found: int, sessions: int,
     for number, group in enumerate(shown, 1):
         item = _document(number, group)
         place = item["sessions"][0]
-        rows.append((
-            number, f"{item['score']:g}", "+".join(item["kinds"]), item["times"], " ".join(item["quote"].split())[:90],
-            f"{place['id'][:8]}:{place['line']}",
-        ))
-    out.table([out.text(f"scan.column_{name}") for name in ("number", "score", "kinds", "times", "quote", "place")], rows)
+        rows.append(
+            (
+                number,
+                f"{item['score']:g}",
+                "+".join(item["kinds"]),
+                item["times"],
+                " ".join(item["quote"].split())[:90],
+                f"{place['id'][:8]}:{place['line']}",
+            )
+        )
+    out.table(
+        [out.text(f"scan.column_{name}") for name in ("number", "score", "kinds", "times", "quote", "place")], rows
+    )
     out.say("scan.more", shown=len(shown), found=found, sessions=sessions)
     out.talk(out.text("scan.next"))
 
@@ -134,7 +159,9 @@ def _picked(
     where: home.Home, shown: list[list[tuple[Scanned, Finding]]], args: argparse.Namespace, out: Output
 ) -> dict[str, Any]:
     if args.draft > len(shown):
-        raise Refused(f"there are {len(shown)} candidates, no number {args.draft}", "run `experience-forge scan` for the list")
+        raise Refused(
+            f"there are {len(shown)} candidates, no number {args.draft}", "run `experience-forge scan` for the list"
+        )
     group = shown[args.draft - 1]
     item = _document(args.draft, group)
     skeleton = _skeleton(item)
@@ -158,11 +185,14 @@ def _skeleton(item: dict[str, Any]) -> str:
     place = item["sessions"][0]
     error = " ".join(str(item["errors"][0]).split()).replace('"', "'")[:120] if item["errors"] else ""
     lines = [
-        "---", "title: …", f"kind: {'preference' if preference else 'pitfall'}",
+        "---",
+        "title: …",
+        f"kind: {'preference' if preference else 'pitfall'}",
         *(["track: profile"] if preference else []),
         *([f'applies_when: [{{error: "{error}"}}]'] if error else []),
         f"signals: [{', '.join(item['kinds'])}]",
-        f'sources: [{{session: "{place["id"]}", line: {place["line"]}, quote: "{quote}"}}]', "---",
+        f'sources: [{{session: "{place["id"]}", line: {place["line"]}, quote: "{quote}"}}]',
+        "---",
     ]
     parts = ("Rule", "Why", "How") if preference else ("Scenario", "Symptom", "Root cause", "Right action", "Rule")
     return "\n".join([*lines, *(f"**{part}** …" for part in parts)])

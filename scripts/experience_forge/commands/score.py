@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("file", nargs="?", type=Path, help="a transcript")
     parser.add_argument("--draft", default="", metavar="ID", help="an open draft")
-    parser.add_argument("--signals", default="", metavar="KIND,...", help="rework, preference, correction, root-cause, design")
+    parser.add_argument(
+        "--signals", default="", metavar="KIND,...", help="rework, preference, correction, root-cause, design"
+    )
     parser.add_argument("--current", action="store_true", help="the session that this call runs in")
 
 
@@ -34,14 +36,22 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     given = sum((args.file is not None, bool(args.draft), bool(args.signals), args.current))
     if given != 1:
-        raise Usage("give one of FILE, --draft ID, --signals KIND,..., --current", "see `experience-forge score --help`")
+        raise Usage(
+            "give one of FILE, --draft ID, --signals KIND,..., --current", "see `experience-forge score --help`"
+        )
     rules = ruleset.load("scoring")
     name, total = _scored(args, rules)
     weights = scoring.Weights.of(rules)
-    out.data({
-        "of": name, "score": total.total, "suggest": total.suggest, "stress": total.stress, "lines": list(total.lines),
-        "thresholds": {"suggest": weights.suggest, "stress": weights.stress},
-    })
+    out.data(
+        {
+            "of": name,
+            "score": total.total,
+            "suggest": total.suggest,
+            "stress": total.stress,
+            "lines": list(total.lines),
+            "thresholds": {"suggest": weights.suggest, "stress": weights.stress},
+        }
+    )
     for line in total.lines:
         out.line(f"  {line}")
     word = "stress" if total.stress else "suggest" if total.suggest else "low"

@@ -55,19 +55,40 @@ def document(path: Path, explained: Explained, total: Score, damaged: tuple[int,
     info = explained.info
     return {
         "file": str(path),
-        "session": {"id": info.id, "client": info.client, "cwd": info.cwd, "started": info.started, "turns": info.turns},
+        "session": {
+            "id": info.id,
+            "client": info.client,
+            "cwd": info.cwd,
+            "started": info.started,
+            "turns": info.turns,
+        },
         "turns": [
-            {"turn": turn.turn, "line": turn.line, "speaker": turn.speaker, "labels": turn.labels,
-             **({"strength": turn.strength} if turn.strength else {}), "why": turn.why}
+            {
+                "turn": turn.turn,
+                "line": turn.line,
+                "speaker": turn.speaker,
+                "labels": turn.labels,
+                **({"strength": turn.strength} if turn.strength else {}),
+                "why": turn.why,
+            }
             for turn in explained.turns
         ],
         "episodes": [
-            {"turns": list(episode.turns), "lines": list(episode.lines), "rework_rounds": episode.rework_rounds,
-             "solved": episode.solved, "paths": list(episode.paths), "errors": list(episode.errors)}
+            {
+                "turns": list(episode.turns),
+                "lines": list(episode.lines),
+                "rework_rounds": episode.rework_rounds,
+                "solved": episode.solved,
+                "paths": list(episode.paths),
+                "errors": list(episode.errors),
+            }
             for episode in explained.episodes
         ],
         "signals": [{**asdict(signal), "kind": signal.kind.value} for signal in explained.signals],
-        "score": total.total, "suggest": total.suggest, "stress": total.stress, "damaged": list(damaged),
+        "score": total.total,
+        "suggest": total.suggest,
+        "stress": total.stress,
+        "damaged": list(damaged),
     }
 
 
@@ -89,7 +110,10 @@ def _tell(explained: Explained, total: Score, out: Output) -> None:
     if explained.signals:
         out.table(
             [out.text(f"signals.column_{name}") for name in ("turn", "kind", "weight", "detector", "quote")],
-            [(s.turn, s.kind.value, f"{s.weight:g}", s.detector, " ".join(s.quote.split())[:100]) for s in explained.signals],
+            [
+                (s.turn, s.kind.value, f"{s.weight:g}", s.detector, " ".join(s.quote.split())[:100])
+                for s in explained.signals
+            ],
         )
     else:
         out.say("signals.none")

@@ -93,4 +93,6 @@ def _tell(where: home.Home, args: argparse.Namespace, change: dict[str, Any], ou
     if int(settings["declined_in_a_row"]) >= 2:
         out.say("suggest.declined", threshold=f"{float(settings['threshold']):g}")
     if settings["off_projects"]:
-        out.say("suggest.off_projects", projects=", ".join(projects.name_of(where, one) for one in settings["off_projects"]))
+        out.say(
+            "suggest.off_projects", projects=", ".join(projects.name_of(where, one) for one in settings["off_projects"])
+        )

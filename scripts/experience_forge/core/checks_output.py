@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .lazy import Pattern
+
 _PAIRS = (
     ("failed", r"\b[1-9]\d* (?:\w+ )?failed\b"),
     ("failure", r"\b[1-9]\d* failures?\b"),
@@ -29,16 +31,27 @@ _PAIRS = (
 )
 """What a plain search looks for first, and the pattern that its line must hold; the search is what is fast."""
 
-_TEXT = tuple((needle, re.compile(pattern)) for needle, pattern in _PAIRS)
+_TEXT = tuple((needle, Pattern(pattern)) for needle, pattern in _PAIRS)
 _RAW_NEEDLES = (
-    b"ailed", b"ailure", b"rror", b"xception: ", b"FAIL", b"raceback", b"fatal: ", b"panic: ", b"xit ", b"ERR!", b"not found",
-    b"No such", b"ndefined: ",
+    b"ailed",
+    b"ailure",
+    b"rror",
+    b"xception: ",
+    b"FAIL",
+    b"raceback",
+    b"fatal: ",
+    b"panic: ",
+    b"xit ",
+    b"ERR!",
+    b"not found",
+    b"No such",
+    b"ndefined: ",
 )
-_ANY = re.compile("|".join(pattern for _, pattern in _PAIRS))
+_ANY = Pattern("|".join(pattern for _, pattern in _PAIRS))
 _LOOKED_AT = 20_000
 _REACH = 160
 
-_LOOKING = re.compile(
+_LOOKING = Pattern(
     r"""\s*(?:(?:cd|export|set|source)\ [^&;|\n]+(?:&&|;)\s*|\w+=\S*\s+|(?:sudo|time|command|env)\s+)*
     (?:cat|head|tail|less|more|grep|egrep|rg|ag|ack|find|fd|ls|tree|wc|sed\ -n|awk|jq|stat|file|du|df|ps|pwd|which|type|echo
       |printf|diff|xxd|strings|sleep|man|date|env
@@ -47,7 +60,7 @@ _LOOKING = re.compile(
       |Get-Content|Select-String|Get-ChildItem|dir)\b""",
     re.X,
 )
-_THEN = re.compile(r"&&|\|\||;|\n")
+_THEN = Pattern(r"&&|\|\||;|\n")
 
 
 def only_looks(command: str) -> bool:
@@ -55,7 +68,9 @@ def only_looks(command: str) -> bool:
     if not _LOOKING.match(command):
         return False
     parts = [part for part in _THEN.split(command[:2000]) if part.strip()]
-    return all(_LOOKING.match(part) or part.strip().startswith(("cd ", "#", "export ", "set ", "source ")) for part in parts)
+    return all(
+        _LOOKING.match(part) or part.strip().startswith(("cd ", "#", "export ", "set ", "source ")) for part in parts
+    )
 
 
 def failed(output: str) -> bool:

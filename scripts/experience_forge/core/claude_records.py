@@ -11,28 +11,55 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ..model import Event, EventKind, Speaker
 from . import checks_output, speakers
+from .lazy import Pattern
 from .lines import Lines, Position
 from .tools import EDITS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 try:  # an installed faster library is used, never required
-    import orjson
-    _quick_loads: Any = orjson.loads
+    from orjson import loads as _quick_loads  # type: ignore[import-not-found, unused-ignore]
 except ImportError:
     _quick_loads = json.loads
 
 _EDITS_RAW = frozenset(name.encode() for name in EDITS)
-PASSIVE = frozenset({
-    b"Read", b"Grep", b"Glob", b"LS", b"TodoWrite", b"TodoRead", b"WebFetch", b"WebSearch", b"Task", b"Agent",
-    b"TaskCreate", b"TaskUpdate", b"TaskList", b"TaskGet", b"NotebookRead", b"ToolSearch", b"BashOutput", b"TaskOutput",
-})
+PASSIVE = frozenset(
+    {
+        b"Read",
+        b"Grep",
+        b"Glob",
+        b"LS",
+        b"TodoWrite",
+        b"TodoRead",
+        b"WebFetch",
+        b"WebSearch",
+        b"Task",
+        b"Agent",
+        b"TaskCreate",
+        b"TaskUpdate",
+        b"TaskList",
+        b"TaskGet",
+        b"NotebookRead",
+        b"ToolSearch",
+        b"BashOutput",
+        b"TaskOutput",
+    }
+)
 """Tools that change nothing and check nothing: no detector looks at them."""
 
 TELLING = (
-    b"oot cause", b"urns out", b"trade-off", b"ndocumented", "根因".encode(), "根本原因".encode(), "原来是".encode(),
+    b"oot cause",
+    b"urns out",
+    b"trade-off",
+    b"ndocumented",
+    "根因".encode(),
+    "根本原因".encode(),
+    "原来是".encode(),
 )
 """Answers that hold one of these are read though another answer follows: they explain a cause or a choice."""
 
@@ -57,7 +84,7 @@ _DENIED = (
     "The tool use was rejected",
     "User rejected",
 )
-_USER_SAID = re.compile(r"(?:the user said|provided the following (?:reason|feedback)[^:]*):\s*\n?(.+)", re.S)
+_USER_SAID = Pattern(r"(?:the user said|provided the following (?:reason|feedback)[^:]*):\s*\n?(.+)", re.S)
 
 
 def read(lines: Lines, position: Position, full: bool) -> Iterator[Event]:
@@ -108,7 +135,7 @@ class _Walk:
         form = _FORM.match(raw, begin)
         if form is None:
             return self._quick_other(raw)
-        kind, end = form.lastindex, form.end()
+        kind, end = form.lastindex or 0, form.end()
         another = b', {"type": "t' if raw[begin + 10] == 32 else b',{"type":"t'
         if kind == THINKING or (kind == CALL and form.group(3) in PASSIVE):
             return () if raw.find(another, end) < 0 else None
@@ -163,7 +190,9 @@ class _Walk:
         del self.at.calls[ident]
         if not call[1]:
             return ()
-        return (Event(EventKind.RESULT, self.line, self.at.turn, Speaker.TOOL, "", "", call[0], ident, call[1], call[2]),)
+        return (
+            Event(EventKind.RESULT, self.line, self.at.turn, Speaker.TOOL, "", "", call[0], ident, call[1], call[2]),
+        )
 
     def last_answer(self) -> Iterator[Event]:
         """The answers held back in a turn that are looked at: the last one, and after a failure those that explain."""
@@ -288,15 +317,19 @@ class _Walk:
             if block.get("type") == "text" and isinstance(block.get("text"), str):
                 yield self._event(EventKind.ANSWER, Speaker.MODEL, block["text"], record=record)
             elif block.get("type") == "tool_use":
-                given = block.get("input") if isinstance(block.get("input"), dict) else {}
+                value = block.get("input")
+                given: dict[str, Any] = value if isinstance(value, dict) else {}
                 name = str(block.get("name"))
                 if name.encode() in PASSIVE and not self.full:
                     continue
                 path = given.get("file_path") or given.get("notebook_path") or given.get("path")
                 command = given.get("command")
                 yield self._call(
-                    str(block.get("id")), name, command if isinstance(command, str) else "",
-                    path if isinstance(path, str) else "", record,
+                    str(block.get("id")),
+                    name,
+                    command if isinstance(command, str) else "",
+                    path if isinstance(path, str) else "",
+                    record,
                 )
 
     def _attachment(self, record: dict[str, Any]) -> Iterator[Event]:
@@ -314,19 +347,42 @@ class _Walk:
             at.calls = dict(list(at.calls.items())[OPEN_CALLS // 2 :])
         at.calls[ident] = [tool, command[:TEXT_KEPT], path]
         if record is None:
-            return Event(EventKind.CALL, self.line, at.turn, Speaker.MODEL, "", "", tool, ident, command[:TEXT_KEPT], path)
+            return Event(
+                EventKind.CALL, self.line, at.turn, Speaker.MODEL, "", "", tool, ident, command[:TEXT_KEPT], path
+            )
         return self._event(EventKind.CALL, Speaker.MODEL, "", call_id=ident, call=at.calls[ident], record=record)
 
     def _event(
-        self, kind: EventKind, speaker: Speaker, text: str, *, call_id: str = "", call: list[str] | None = None,
-        failed: bool = False, denied: bool = False, marker: str = "", record: Any = None,
+        self,
+        kind: EventKind,
+        speaker: Speaker,
+        text: str,
+        *,
+        call_id: str = "",
+        call: list[str] | None = None,
+        failed: bool = False,
+        denied: bool = False,
+        marker: str = "",
+        record: Any = None,
     ) -> Event:
         values = record if isinstance(record, dict) else {}
         at, source = values.get("timestamp"), values.get("uuid")
         tool, command, path = call or ("", "", "")
         return Event(
-            kind, self.line, self.at.turn, speaker, text[:TEXT_KEPT], at if isinstance(at, str) else "", tool, call_id,
-            command, path, failed, denied, marker, source if isinstance(source, str) else "",
+            kind,
+            self.line,
+            self.at.turn,
+            speaker,
+            text[:TEXT_KEPT],
+            at if isinstance(at, str) else "",
+            tool,
+            call_id,
+            command,
+            path,
+            failed,
+            denied,
+            marker,
+            source if isinstance(source, str) else "",
         )
 
 

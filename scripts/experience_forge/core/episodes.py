@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from ..model import Episode, Event, EventKind
 from .checks_output import only_looks
+from .lazy import Pattern
 from .tools import is_edit
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 KEPT = 12
-_CHECK = re.compile(
+_CHECK = Pattern(
     r"\b(?:test|tests|pytest|unittest|jest|vitest|mocha|rspec|tox|nox|ctest|check|lint|eslint|ruff|mypy|flake8|tsc|build|compile|make"
     r"|cargo|go (?:build|vet|run|test)|gradle\w*|mvn|dotnet|npm|pnpm|yarn|bun|node|python3?|ruby|php|java|javac|gcc|g\+\+|clang|cmake"
     r"|bash|sh|run|start|serve|deploy|terraform|docker|kubectl|curl|mise|task|just|bazel|swift|xcodebuild|flutter|dart|uv|conda|pip3?"
@@ -134,26 +138,33 @@ class Tracker:
 
     def to_json(self) -> dict[str, Any]:
         """A mapping that `from_json` takes back; ended episodes without rework are let go."""
-        return {"done": [asdict(item) for item in self.done if item.rework_rounds], "open": asdict(self.open) if self.open else None}
+        return {
+            "done": [asdict(item) for item in self.done if item.rework_rounds],
+            "open": asdict(self.open) if self.open else None,
+        }
 
     @classmethod
     def from_json(cls, data: Any) -> Tracker:
         """The tracker in `data`; an empty one when it does not hold."""
         tracker = cls()
         try:
-            tracker.done = [
-                Episode(**{key: tuple(value) if isinstance(value, list) else value for key, value in item.items()})
-                for item in data["done"]
-            ]
+            tracker.done = [_episode(item) for item in data["done"]]
             tracker.open = _Open(**data["open"]) if data["open"] else None
         except (KeyError, TypeError):
             return cls()
         return tracker
 
 
+def _episode(item: dict[str, Any]) -> Episode:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in item.items()}
+    return Episode(**values)
+
+
 def check_name(command: str) -> str:
     """What a command checks, without its options and paths: `go build`, `npm run test`, `pytest`."""
-    part = re.split(r"\s*(?:\||2>|>|<)\s*", re.sub(r"^\s*(?:cd [^&;]+(?:&&|;)\s*|\w+=\S+\s+)+", "", command), maxsplit=1)[0]
+    part = re.split(
+        r"\s*(?:\||2>|>|<)\s*", re.sub(r"^\s*(?:cd [^&;]+(?:&&|;)\s*|\w+=\S+\s+)+", "", command), maxsplit=1
+    )[0]
     part = re.split(r"\s*(?:&&|;|\n)\s*", part, maxsplit=1)[0]
     words = [word for word in part.split()[:8] if not word.startswith("-") and "/" not in word and "." not in word]
     return " ".join(words[:3])
@@ -171,6 +182,11 @@ def _closed(now: _Open, ended: bool) -> Episode:
     else:
         solved = "yes" if now.passed or (ended and rounds > 0) else "unclear"
     return Episode(
-        (now.turn, now.last_turn), (now.line, now.last_line), rounds, solved,
-        tuple(now.paths), tuple(now.errors), tuple(now.commands),
+        (now.turn, now.last_turn),
+        (now.line, now.last_line),
+        rounds,
+        solved,
+        tuple(now.paths),
+        tuple(now.errors),
+        tuple(now.commands),
     )

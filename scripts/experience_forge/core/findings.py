@@ -42,10 +42,17 @@ def of_session(signals: Sequence[Signal], episodes: Sequence[Episode], rounds: i
         found.append(_of_episode(episode, [signals[n] for n in inside]))
     for number, signal in enumerate(signals):
         if number not in taken:
-            found.append(Finding(
-                (signal.kind.value,), signal.weight, signal.quote, signal.detector, signal.turn, signal.line,
-                _words(signal.quote),
-            ))
+            found.append(
+                Finding(
+                    (signal.kind.value,),
+                    signal.weight,
+                    signal.quote,
+                    signal.detector,
+                    signal.turn,
+                    signal.line,
+                    _words(signal.quote),
+                )
+            )
     return sorted(found, key=lambda item: (-item.score, item.turn))
 
 
@@ -78,7 +85,9 @@ def rank(group: Sequence[tuple[str, Finding]]) -> float:
     return max(finding.score for _, finding in group) + 0.5 * (len({key for key, _ in group}) - 1)
 
 
-def _nearest(items: Sequence[tuple[str, Finding]], number: int, holders: dict[tuple[str, str], list[int]]) -> int | None:
+def _nearest(
+    items: Sequence[tuple[str, Finding]], number: int, holders: dict[tuple[str, str], list[int]]
+) -> int | None:
     finding = items[number][1]
     words = set(finding.words)
     if not words:
@@ -105,14 +114,23 @@ def _within(signal: Signal, episode: Episode) -> bool:
 def _of_episode(episode: Episode, signals: Sequence[Signal]) -> Finding:
     best = {signal.kind: signal for signal in sorted(signals, key=lambda signal: signal.weight)}
     rework = best.get(SignalKind.REWORK)
-    quote = next((signal.quote for signal in signals if signal.kind is SignalKind.CORRECTION), rework.quote if rework else "")
+    quote = next(
+        (signal.quote for signal in signals if signal.kind is SignalKind.CORRECTION), rework.quote if rework else ""
+    )
     words = set(_words(" ".join(path.replace("\\", "/").rsplit("/", 1)[-1] for path in episode.paths[:4])))
     for error in episode.errors[:2]:
         words.update(signature.words(error.split("\n", 2)[-1][:400]))
     return Finding(
-        tuple(kind.value for kind in best) or (SignalKind.REWORK.value,), sum(signal.weight for signal in best.values()),
-        quote, f"rework-{episode.rework_rounds}", episode.turns[0], episode.lines[0], tuple(sorted(words))[:40],
-        tuple(error[:200] for error in episode.errors[:2]), tuple(episode.paths[:4]), episode.rework_rounds,
+        tuple(kind.value for kind in best) or (SignalKind.REWORK.value,),
+        sum(signal.weight for signal in best.values()),
+        quote,
+        f"rework-{episode.rework_rounds}",
+        episode.turns[0],
+        episode.lines[0],
+        tuple(sorted(words))[:40],
+        tuple(error[:200] for error in episode.errors[:2]),
+        tuple(episode.paths[:4]),
+        episode.rework_rounds,
     )
 
 

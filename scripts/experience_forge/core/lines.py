@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, BinaryIO
+
+from ..fast import system
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
 
 BLOCK_BYTES = 1 << 20
 LONGEST_LINE = 16 << 20
@@ -68,7 +72,7 @@ class Position:
 
 def _mark(head: bytes) -> str:
     first = head.split(b"\n", 1)[0][:4096]
-    return hashlib.sha256(first).hexdigest()[:16]
+    return str(system.sha256(first))[:16]
 
 
 class Lines:

@@ -8,24 +8,31 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 from ..errors import Invalid
+from .lazy import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 LONG_WORDS = 700
 """Above this many characters a prompt is a specification: only its beginning and end are read for cues."""
 LONG_HEAD, LONG_TAIL = 400, 250
 START_REACH = 320
 
-_SENTENCE = re.compile(r"[^.!?。！？;；\n…]*(?:(?<!\.)\.(?![\s.\u4e00-\u9fff]|$)[^.!?。！？;；\n…]*)*(?:[.!?。！？;；…]+|\n+|$)")
-_CLAUSE_END = re.compile(r"[,，、:：—(（)）]+|\s-+\s|\.{2,}|…+| (?=(?:but|because|since|so that|although|though|however|while|whereas) )")
-_ASKS = re.compile(
+_SENTENCE = Pattern(
+    r"[^.!?。！？;；\n…]*(?:(?<!\.)\.(?![\s.\u4e00-\u9fff]|$)[^.!?。！？;；\n…]*)*(?:[.!?。！？;；…]+|\n+|$)"
+)
+_CLAUSE_END = Pattern(
+    r"[,，、:：—(（)）]+|\s-+\s|\.{2,}|…+| (?=(?:but|because|since|so that|although|though|however|while|whereas) )"
+)
+_ASKS = Pattern(
     r"^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|question|actually|or)[,:]? )*"
     r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do(?! not)|does|did|can|could|should|would|will|shall|has|have"
     r"|isn't|aren't|don't (?:we|you|they)|doesn't|didn't|shouldn't|wouldn't|couldn't|can't (?:we|you|i)|any)\b"
 )
-_ZH_ASKS = re.compile(r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$")
+_ZH_ASKS = Pattern(r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$")
 
 
 @dataclass(frozen=True)
@@ -39,19 +46,9 @@ class Cue:
     question: bool
     short: int
     hint: tuple[str, ...]
-    pattern: str
-    unless: str
+    find: Pattern
+    spoil: Pattern | None
     also: str
-
-    @cached_property
-    def find(self) -> re.Pattern[str]:
-        """The compiled pattern; made on first use, since most cues are never tried in a short session."""
-        return re.compile(self.pattern)
-
-    @cached_property
-    def spoil(self) -> re.Pattern[str] | None:
-        """What takes the cue back."""
-        return re.compile(self.unless) if self.unless else None
 
 
 @dataclass(frozen=True)
@@ -84,12 +81,21 @@ class Before:
         return needs == "none" or bool(getattr(self, needs))
 
 
-@dataclass(frozen=True)
 class _Text:
-    text: str
-    question: bool
-    calm: bool
-    supposed: bool
+    """A stretch of the prompt; what damps a cue in it is looked for when a cue was found."""
+
+    __slots__ = ("_rules", "calm_in", "question", "text")
+
+    def __init__(self, rules: Phrases, text: str, question: bool, calm_in: str | None = None) -> None:
+        self._rules, self.text, self.question = rules, text, question
+        self.calm_in = text if calm_in is None else calm_in
+
+    def damps(self, cue: Cue) -> bool:
+        """Whether praise, or something merely supposed, takes a correction back."""
+        if cue.kind != "correction":
+            return False
+        calm = self._rules.calm.search(self.calm_in)
+        return bool(calm or (cue.needs in ("work", "own") and self._rules.supposed.search(self.text)))
 
 
 class Phrases:
@@ -108,9 +114,9 @@ class Phrases:
         self.cues = tuple(cue for item in rules.get("cues") or () if (cue := _cue(item, sets, faults)))
         if faults:
             raise Invalid("rules/phrases.yaml does not hold", "restore the file or install again", faults)
-        self._calm = re.compile("|".join(f"(?:{text})" for text in rules["calm"]))
-        self._own_fault = re.compile("|".join(f"(?:{text})" for text in rules["own_fault"]))
-        self._supposed = re.compile(_filled(str(rules["supposed"]), sets))
+        self.calm = Pattern("|".join(f"(?:{text})" for text in rules["calm"]))
+        self.own_fault = Pattern("|".join(f"(?:{text})" for text in rules["own_fault"]))
+        self.supposed = Pattern(_filled(str(rules["supposed"]), sets))
 
     def find(self, words: str, before: Before) -> list[Hit]:
         """All cues that count in a person's words.
@@ -124,32 +130,31 @@ class Phrases:
             return []
         hits: dict[str, Hit] = {}
         parts = self._parts(plain)
-        blamed = bool(self._own_fault.search(plain[:START_REACH]))
         for cue in self.cues:
             if not before.allows(cue.needs) or (cue.short and len(plain) > cue.short):
                 continue
-            if not any(hint in plain for hint in cue.hint) or (blamed and cue.kind == "correction"):
+            if not any(hint in plain for hint in cue.hint):
                 continue
             found = self._first(cue, parts[cue.reads], before)
             if found:
                 for kind in (cue.kind, cue.also):
                     if kind and kind not in hits:
                         hits[kind] = Hit(kind, cue.name, found)
-        if "correction" not in hits and before.stopped and not blamed and self._speaks_up(parts):
+        if "correction" not in hits and before.stopped and self._speaks_up(parts):
             hits["correction"] = Hit("correction", "stopped", plain[:160])
+        if "correction" in hits and self.own_fault.search(plain[:START_REACH]):
+            del hits["correction"]
         return list(hits.values())
 
     def _first(self, cue: Cue, texts: list[_Text], before: Before) -> str:
         for part in texts:
             if part.question and not cue.question:
                 continue
-            if cue.kind == "correction" and (part.calm or (part.supposed and cue.needs in ("work", "own"))):
-                continue
             if cue.name.endswith(".no") and before.asked:
                 continue
             if not any(hint in part.text for hint in cue.hint) or not cue.find.search(part.text):
                 continue
-            if cue.spoil is not None and cue.spoil.search(part.text):
+            if (cue.spoil is not None and cue.spoil.search(part.text)) or part.damps(cue):
                 continue
             return part.text
         return ""
@@ -158,9 +163,14 @@ class Phrases:
         """After an interrupt, a statement that is no question, no praise and no `go on` redirects the agent."""
         first = parts["sentence"][0]
         return not (
-            first.question or first.calm or len(first.text) < 4
+            first.question
+            or self.calm.search(first.text)
+            or len(first.text) < 4
             or any(part.question for part in parts["sentence"])
-            or re.match(r"^(?:please )?(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b|^(?:继续|接着|好了?|可以|执行)", first.text)
+            or re.match(
+                r"^(?:please )?(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b|^(?:继续|接着|好了?|可以|执行)",
+                first.text,
+            )
         )
 
     def _parts(self, plain: str) -> dict[str, list[_Text]]:
@@ -171,13 +181,13 @@ class Phrases:
                 sentence = sentence.strip()
                 if sentence:
                     clauses += self._clauses(sentence)
-                    sentences.append(self._text(sentence, _is_question(sentence)))
+                    sentences.append(_Text(self, sentence, _is_question(sentence)))
         start = re.sub(r"^(?:@\S+\s+)+", "", plain)[:START_REACH]
         first = next(iter(_SENTENCE.findall(start)), start)
         return {
-            "sentence": sentences or [self._text(plain[:START_REACH], False)],
+            "sentence": sentences or [_Text(self, plain[:START_REACH], False)],
             "clause": clauses,
-            "start": [self._text(start, _is_question(first.strip()), calm_in=first[:60])],
+            "start": [_Text(self, start, _is_question(first.strip()), calm_in=first[:60])],
         }
 
     def _clauses(self, sentence: str) -> list[_Text]:
@@ -187,13 +197,11 @@ class Phrases:
         found = []
         for number, part in enumerate(parts):
             last = number == len(parts) - 1
-            question = bool(_ASKS.match(part) or _ZH_ASKS.search(part)) or (asked and (last or (opened and number == 0)))
-            found.append(self._text(part, question))
+            question = bool(_ASKS.match(part) or _ZH_ASKS.search(part)) or (
+                asked and (last or (opened and number == 0))
+            )
+            found.append(_Text(self, part, question))
         return found
-
-    def _text(self, text: str, question: bool, calm_in: str | None = None) -> _Text:
-        calm = self._calm.search(text if calm_in is None else calm_in)
-        return _Text(text, question, bool(calm), bool(self._supposed.search(text)))
 
 
 def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:
@@ -202,10 +210,15 @@ def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:
         return None
     try:
         return Cue(
-            name=str(item["name"]), kind=str(item["kind"]), reads=str(item.get("reads", "clause")),
-            needs=str(item.get("needs", "after")), question=bool(item.get("question", False)),
-            short=int(item.get("short", 0)), hint=tuple(str(hint) for hint in item["hint"]),
-            pattern=_filled(str(item["pattern"]), sets), unless=_filled(str(item.get("unless", "")), sets),
+            name=str(item["name"]),
+            kind=str(item["kind"]),
+            reads=str(item.get("reads", "clause")),
+            needs=str(item.get("needs", "after")),
+            question=bool(item.get("question", False)),
+            short=int(item.get("short", 0)),
+            hint=tuple(str(hint) for hint in item["hint"]),
+            find=Pattern(_filled(str(item["pattern"]), sets)),
+            spoil=Pattern(_filled(str(item["unless"]), sets)) if item.get("unless") else None,
             also=str(item.get("also", "")),
         )
     except (TypeError, ValueError) as error:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ..errors import Invalid
 from ..model import Score, Signal, SignalKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(frozen=True)
@@ -28,17 +31,26 @@ class Weights:
             Invalid: naming every fault.
         """
         kinds = rules.get("weights")
-        faults = [f"weights.{kind.value}: a number is missing" for kind in SignalKind
-                  if not isinstance(kinds, dict) or not isinstance(kinds.get(kind.value), (int, float))]
+        faults = [
+            f"weights.{kind.value}: a number is missing"
+            for kind in SignalKind
+            if not isinstance(kinds, dict) or not isinstance(kinds.get(kind.value), (int, float))
+        ]
         thresholds = rules.get("thresholds")
-        faults += [f"thresholds.{name}: a number is missing" for name in ("suggest", "stress")
-                   if not isinstance(thresholds, dict) or not isinstance(thresholds.get(name), (int, float))]
+        faults += [
+            f"thresholds.{name}: a number is missing"
+            for name in ("suggest", "stress")
+            if not isinstance(thresholds, dict) or not isinstance(thresholds.get(name), (int, float))
+        ]
         if faults:
             raise Invalid("rules/scoring.yaml does not hold", "restore the file or install again", faults)
         assert isinstance(kinds, dict) and isinstance(thresholds, dict)
         return cls(
-            {str(kind): float(weight) for kind, weight in kinds.items()}, float(rules.get("weak_share", 0.0)),
-            float(thresholds["suggest"]), float(thresholds["stress"]), int(rules.get("rework_rounds", 2)),
+            {str(kind): float(weight) for kind, weight in kinds.items()},
+            float(rules.get("weak_share", 0.0)),
+            float(thresholds["suggest"]),
+            float(thresholds["stress"]),
+            int(rules.get("rework_rounds", 2)),
         )
 
     def of_signal(self, kind: SignalKind, strength: str = "strong") -> float:
@@ -57,7 +69,11 @@ def score(signals: Iterable[Signal], weights: Weights, threshold: float | None =
     """
     best: dict[SignalKind, Signal] = {}
     more: dict[SignalKind, int] = {}
-    for signal in signals:
+    given = list(signals)
+    stated = {signal.turn for signal in given if signal.kind is SignalKind.PREFERENCE and signal.line}
+    for signal in given:
+        if signal.kind is SignalKind.CORRECTION and signal.turn in stated:
+            continue  # one statement that corrects and asks for it to last is one reason
         more[signal.kind] = more.get(signal.kind, 0) + 1
         if signal.kind not in best or signal.weight > best[signal.kind].weight:
             best[signal.kind] = signal
@@ -68,7 +84,9 @@ def score(signals: Iterable[Signal], weights: Weights, threshold: float | None =
             signal = best[kind]
             total += signal.weight
             others = f" (+{more[kind] - 1} more, counted once)" if more[kind] > 1 else ""
-            lines.append(f"{signal.weight:g} {kind.value}: {signal.detector}, turn {signal.turn}: {signal.quote[:80]}{others}")
+            lines.append(
+                f"{signal.weight:g} {kind.value}: {signal.detector}, turn {signal.turn}: {signal.quote[:80]}{others}"
+            )
     limit = weights.suggest if threshold is None else threshold
     return Score(total, total >= limit, total >= weights.stress, tuple(lines))
 
@@ -85,7 +103,11 @@ def of_kinds(kinds: Iterable[str], rules: Mapping[str, Any]) -> Score:
     """
     weights = Weights.of(rules)
     known = {kind.value: kind for kind in SignalKind}
-    signals = [Signal(known[kind], weights.of_signal(known[kind]), 0, 0, "", "named in the draft") for kind in kinds if kind in known]
+    signals = [
+        Signal(known[kind], weights.of_signal(known[kind]), 0, 0, "", "named in the draft")
+        for kind in kinds
+        if kind in known
+    ]
     best = dict.fromkeys(signal.kind for signal in signals)
     lines = tuple(f"{weights.of_signal(kind):g} {kind.value}" for kind in best)
     total = score(signals, weights)

@@ -9,25 +9,30 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from ..model import Episode, Event, EventKind, Signal, SignalKind, Speaker
 from . import checks_output, speakers
 from .episodes import Tracker
+from .lazy import Pattern
 from .phrases import Before, Hit, Phrases
 from .scoring import Weights
 from .tools import is_edit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 QUOTE = 200
 WORK_REACH = 3
 """Turns for which an edit or a run counts as what a complaint is about."""
 
-_ASKS = re.compile(r"[?？]\s*(?:[*_`)\]]|\s)*$")
-_REQUEST = re.compile(
-    r"^\W*(?:(?:ok|okay|so|and|now|then|great|good|cool|yes|next|alright|also)[,.!]? )*(?:can|could|would|will) (?:you|we|u)\b|请|帮我|给我", re.I
+_ASKS = Pattern(r"[?？]\s*(?:[*_`)\]]|\s)*$")
+_REQUEST = Pattern(
+    r"^\W*(?:(?:ok|okay|so|and|now|then|great|good|cool|yes|next|alright|also)[,.!]? )*(?:can|could|would|will) (?:you|we|u)\b|请|帮我|给我",
+    re.I,
 )
-_SAME = re.compile(r"\b(?:again|still|also|too|instead|it|this|that|them|those|these)\b|再|还|也|它|这个|那个|刚才", re.I)
-_GOES_ON = re.compile(
+_SAME = Pattern(r"\b(?:again|still|also|too|instead|it|this|that|them|those|these)\b|再|还|也|它|这个|那个|刚才", re.I)
+_GOES_ON = Pattern(
     r"^\W*(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go (?:ahead|on)|continue|proceed|do it|please do|sounds good|let'?s (?:do|go|implement|try)|option \w+"
     r"|[a-d1-9]\b|both|all|right|correct|try again|thanks?|done|好|可以|行|继续|执行|是|对|嗯|开始|接着|没错|同意)\b|^.{0,24}$",
     re.I,
@@ -56,12 +61,14 @@ class Watch:
         keep_turns: keep every turn for `turns`; off in the hook, which needs the signals only.
     """
 
-    def __init__(self, phrases: Phrases, weights: Weights, explain: Mapping[str, Any], *, keep_turns: bool = True) -> None:
+    def __init__(
+        self, phrases: Phrases, weights: Weights, explain: Mapping[str, Any], *, keep_turns: bool = True
+    ) -> None:
         self.phrases = phrases
         self.weights = weights
-        self.causes = [re.compile(text, re.I) for text in explain.get("root_cause", ())]
-        self.choices = [re.compile(text, re.I) for text in explain.get("design", ())]
-        self.reasons = [re.compile(text, re.I) for text in explain.get("reason", ())]
+        self.causes = [Pattern(text, re.I) for text in explain.get("root_cause", ())]
+        self.choices = [Pattern(text, re.I) for text in explain.get("design", ())]
+        self.reasons = [Pattern(text, re.I) for text in explain.get("reason", ())]
         self.keep_turns = keep_turns
         self.turns: list[Turn] = []
         self.signals: list[Signal] = []
@@ -102,8 +109,15 @@ class Watch:
     def all_signals(self) -> list[Signal]:
         """Signals of turns and of episodes, in the order of turns."""
         rework = [
-            self._signal(SignalKind.REWORK, episode.turns[0], episode.lines[0], _described(episode), f"rework-{episode.rework_rounds}")
-            for episode in self.episodes() if episode.rework_rounds >= self.weights.rework_rounds
+            self._signal(
+                SignalKind.REWORK,
+                episode.turns[0],
+                episode.lines[0],
+                _described(episode),
+                f"rework-{episode.rework_rounds}",
+            )
+            for episode in self.episodes()
+            if episode.rework_rounds >= self.weights.rework_rounds
         ]
         return sorted([*self.signals, *rework], key=lambda signal: (signal.turn, signal.line))
 
@@ -136,12 +150,15 @@ class Watch:
             return  # the client stored the prompt again, after a hook had blocked it
         self.before.last_hit = hit.quote
         kind = SignalKind(hit.kind)
-        self.signals.append(self._signal(kind, event.turn, event.line, hit.quote, hit.detector, hit.strength))
+        quote = _as_written(event.text, hit.quote)
+        self.signals.append(self._signal(kind, event.turn, event.line, quote, hit.detector, hit.strength))
 
     def _denied(self, event: Event) -> None:
         self.before.stopped = True
         if event.text:
-            self.signals.append(self._signal(SignalKind.CORRECTION, event.turn, event.line, event.text, "refused-with-words"))
+            self.signals.append(
+                self._signal(SignalKind.CORRECTION, event.turn, event.line, event.text, "refused-with-words")
+            )
 
     def _ran(self, event: Event) -> None:
         """A command that failed and, after an edit, passes: its cause was found."""
@@ -174,7 +191,9 @@ class Watch:
         if not any(signal.kind is kind and signal.turn == event.turn for signal in self.signals):
             self.signals.append(self._signal(kind, event.turn, event.line, quote, detector))
 
-    def _signal(self, kind: SignalKind, turn: int, line: int, quote: str, detector: str, strength: str = "strong") -> Signal:
+    def _signal(
+        self, kind: SignalKind, turn: int, line: int, quote: str, detector: str, strength: str = "strong"
+    ) -> Signal:
         return Signal(kind, self.weights.of_signal(kind, strength), turn, line, quote[:QUOTE], detector, strength)
 
     def to_json(self) -> dict[str, Any]:
@@ -224,6 +243,16 @@ class _State:
     def next_turn(self) -> None:
         self.ever = self.ever or self.calls > 0 or self.spoke
         self.calls, self.spoke, self.asked, self.stopped = 0, False, False, False
+
+
+def _as_written(text: str, found: str) -> str:
+    """The words of a hit as the person wrote them; cues are matched on lower case with quotations blanked."""
+    begin = found.split("‹›", 1)[0].strip()[:40]
+    place = text.lower().find(begin) if len(begin) > 3 else -1
+    if place < 0:
+        return found
+    length = len(found) if "‹›" not in found else QUOTE
+    return text[place : place + length].split("\n", 1)[0].strip()
 
 
 def _goes_on(words: str) -> bool:

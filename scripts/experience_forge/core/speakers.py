@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ..model import Speaker
+from .lazy import Pattern
 
 PASTE_PLACE = "\n"
 """What stands for a paste that was taken out: a line break, so that no clause reaches over it."""
@@ -13,42 +14,65 @@ PASTE_PLACE = "\n"
 LONG_PROSE = 220
 """Characters from which formal prose about code, with nobody speaking in it, counts as a pasted review."""
 
-_TURN_SKIPPED = re.compile(
-    r"\s*(?:<(?:command|local-command|system|bash|task|ide_)|\[Request interrupted by user)", re.I
+_TURN_SKIPPED = Pattern(r"\s*(?:<(?:command|local-command|system|bash|task|ide_)|\[Request interrupted by user)", re.I)
+
+_MACHINE_STARTS = (
+    "<command",
+    "<local-command",
+    "<system",
+    "<task-",
+    "<bash-",
+    "<ide_",
+    "<user-prompt-submit-hook",
+    "<teammate",
+    "<hook",
+    "<session-start",
+    "<environment_context",
+    "<user_instructions",
+    "<post-tool-use",
+    "<persisted-output",
+    "<tool_use_error",
+    "<experience-forge",
+    "[Request interrupted",
+    "[experience-forge",
+    "[Image: ",
+    "[SYSTEM",
+    "[System ",
+    "(no content)",
+    "Caveat: The messages below",
+    "This session is being continued from",
+    "Implement the following plan:",
+    "Implement the plan as specified",
+    "Base directory for this skill:",
+    "Unknown slash command",
+    "Unknown skill",
+    "Continue from where you left off.",
+    "Continue the conversation from where",
+    "Your task is to create a detailed summary",
+    "Please continue the conversation from where we left",
+    "Another Claude session sent a message",
+    "API Error:",
+    "API Error ",
+    "Tool loaded.",
+    "No response requested.",
+    "# AGENTS.md instructions",
+    "# CLAUDE.md instructions",
+    "Operation stopped by",
+    "Execution stopped by",
+    "Hook feedback",
+    "hook feedback",
+    "Hook error",
+    "hook error",
+)
+_MACHINE_HOOKS = Pattern(
+    r"(?:Stop|PreToolUse|PostToolUse|UserPromptSubmit|SessionStart|SubagentStop)(?::\w+)? (?:hook|says)\b"
+    r"|A background (?:task|agent|command)\b.{0,60}\b(?:completed|finished|failed)"
 )
 
-_MACHINE_STARTS = re.compile(
-    r"""\s*(?:
-      <(?:command|local-command|system|task-|bash-|ide_|user-prompt-submit-hook|teammate|hook|session-start
-         |environment_context|user_instructions|post-tool-use|persisted-output|tool_use_error|experience-forge)
-      | \[(?:Request\ interrupted|experience-forge|Image:\ |SYSTEM\b|System\ )
-      | Caveat:\ The\ messages\ below
-      | This\ session\ is\ being\ continued\ from
-      | (?:Operation|Execution)\ stopped\ by\ (?:\w+\ )?hook
-      | (?:\w+\ )?[Hh]ook\ (?:feedback|error|blocking\ error|additional\ context|success)\b
-      | (?:Stop|PreToolUse|PostToolUse|UserPromptSubmit|SessionStart|SubagentStop)(?::\w+)?\ (?:hook|says)\b
-      | Implement\ the\ (?:following\ plan:|plan\ as\ specified)
-      | Base\ directory\ for\ this\ skill:
-      | (?:Unknown|Unrecognized)\ (?:slash\ command|skill)
-      | Continue\ from\ where\ you\ left\ off\.?\s*$
-      | Continue\ the\ conversation\ from\ where
-      | Your\ task\ is\ to\ create\ a\ detailed\ summary
-      | Please\ continue\ the\ conversation\ from\ where\ we\ left
-      | Another\ Claude\ session\ sent\ a\ message
-      | A\ background\ (?:task|agent|command)\b.{0,60}\b(?:completed|finished|failed)
-      | API\ Error:?\ \d{3}
-      | \(no\ content\)\s*$ | Tool\ loaded\.\s*$ | No\ response\ requested\.\s*$
-      | \#\ (?:AGENTS|CLAUDE)\.md\ instructions
-    )""",
-    re.X,
-)
+_TAG_BLOCK = Pattern(r"<([a-zA-Z][\w:-]{1,60})(?:\s[^<>]{0,300})?>.*?</\1>", re.S)
+_FENCE = Pattern(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.S | re.M)
 
-_TAG_BLOCK = re.compile(
-    r"<([a-zA-Z][\w:-]{1,60})(?:\s[^<>]{0,300})?>.*?</\1>", re.S
-)
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.S | re.M)
-
-_PASTED_LINE = re.compile(
+_PASTED_LINE = Pattern(
     r"""^[ \t]*(?:
       >                                                  # quoted mail or Markdown
       | [❯➜$%λ»]\s | (?:\w+@[\w.-]+[:~][^\n]{0,60}|PS\ [A-Z]:[^\n>]{0,80}>|\(\w[\w.-]*\)\ \w+@)[$\#>%\ ]
@@ -70,7 +94,7 @@ _PASTED_LINE = re.compile(
     re.X | re.M,
 )
 
-_INTRODUCED = re.compile(
+_INTRODUCED = Pattern(
     r"""(?:feedback|comments?|review(?:er)?|suggest(?:ion|s|ed)|said|says|wrote|reports?|reported|reply|replied
        |bot|copilot|codex|cursor|coderabbit|bugbot|gemini|chatgpt|output|logs?|errors?|message|trace(?:back)?
        |following|this|these|here|got|see|below|example|prompt|diff
@@ -79,27 +103,28 @@ _INTRODUCED = re.compile(
     re.X | re.I,
 )
 
-_SEVERITY = re.compile(r"^\W{0,4}(?:Low|Medium|High|Critical|Minor|Major)\s(?:Severity|Priority|risk)\b", re.I | re.M)
-_REVIEW_WORDS = re.compile(
+_SEVERITY = Pattern(r"^\W{0,4}(?:Low|Medium|High|Critical|Minor|Major)\s(?:Severity|Priority|risk)\b", re.I | re.M)
+_REVIEW_WORDS = Pattern(
     r"\b(?:consider|potential(?:ly)?|inconsisten\w+|could (?:lead|cause|result|be)|may (?:lead|cause|result|be)"
     r"|this (?:means|causes|creates|results|could|may|can|will|breaks|is because)|which (?:means|could|may|causes|can)"
     r"|misleading|redundant|duplicated?|silently|incorrectly|should (?:be|use|also|handle)|when\b|if\b|however)\b",
     re.I,
 )
-_SPOKEN = re.compile(
+_SPOKEN = Pattern(
     r"\b(?:I|I'[a-z]+|i'm|my|me|we|we'[a-z]+|us|our|let'?s|please|pls|can you|could you|you|your|thanks|hmm|ok|okay|yes|yeah)\b"
     r"|[\u4e00-\u9fff]"
 )
-_CODE_NAME = re.compile(r"\b(?:[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\w+_\w+|\w+\(\)|[\w/]+\.\w{1,4}\b)|`[^`]+`")
+_CODE_NAME = Pattern(r"\b(?:[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\w+_\w+|\w+\(\)|[\w/]+\.\w{1,4}\b)|`[^`]+`")
 
-_QUOTES = re.compile(
-    "`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|「[^」\n]{1,400}」|『[^』\n]{1,400}』|《[^》\n]{1,200}》"
+_QUOTES = Pattern(
+    '`[^`\n]{1,400}`|"[^"\n]{1,400}"|“[^”\n]{1,400}”|「[^」\n]{1,400}」|『[^』\n]{1,400}』|《[^》\n]{1,200}》'
     "|‘[^’\n]{1,400}’|(?<![A-Za-z0-9])'[^'\n]{1,200}'(?![A-Za-z0-9])"
 )
+_QUOTE_MARKS = "`\"“「『《‘'"
 QUOTE_PLACE = " ‹› "
 """What stands for a quotation inside a person's sentence; no cue matches it."""
 
-_ATTACHED = re.compile(r"(?:(?<=\s)|^)@[\w./\\~<>\-\u4e00-\u9fff]+(?::\d+(?:-\d+)?)?|https?://\S+|\[Image #?\d*\]")
+_ATTACHED = Pattern(r"(?:(?<=\s)|^)@[\w./\\~<>\-\u4e00-\u9fff]+(?::\d+(?:-\d+)?)?|https?://\S+|\[Image #?\d*\]")
 
 
 @dataclass(frozen=True)
@@ -123,7 +148,10 @@ def counts_as_turn(text: str) -> bool:
 
 def is_machine(text: str) -> bool:
     """Whether a client, a hook, a tool, or this program wrote the prompt."""
-    return bool(_MACHINE_STARTS.match(text))
+    start = text[:200].lstrip()
+    if start.startswith(_MACHINE_STARTS):
+        return True
+    return start[:1] in "ASPU" and bool(_MACHINE_HOOKS.match(start))
 
 
 def hear(text: str, *, headless: bool = False) -> Spoken:
@@ -142,13 +170,16 @@ def hear(text: str, *, headless: bool = False) -> Spoken:
         return Spoken(Speaker.MACHINE, "paste", "", pasted)
     if is_review(words):
         return Spoken(Speaker.MACHINE, "review", "", text)
-    quiet = _ATTACHED.sub(" ", _QUOTES.sub(QUOTE_PLACE, words))
-    return Spoken(Speaker.PERSON, "person", quiet.strip(), pasted)
+    if any(mark in words for mark in _QUOTE_MARKS):
+        words = _QUOTES.sub(QUOTE_PLACE, words)
+    if "@" in words or "http" in words or "[Image" in words:
+        words = _ATTACHED.sub(" ", words)
+    return Spoken(Speaker.PERSON, "person", words.strip(), pasted)
 
 
 def is_review(text: str) -> bool:
     """Whether the text reads like a review comment of a third party: formal, about code, nobody speaks."""
-    if _SEVERITY.search(text):
+    if ("everity" in text or "riority" in text or "risk" in text) and _SEVERITY.search(text):
         return True
     if len(text) < LONG_PROSE or _SPOKEN.search(text):
         return False
@@ -163,9 +194,9 @@ def _without_pastes(text: str) -> tuple[str, str]:
         return PASTE_PLACE
 
     rest = _TAG_BLOCK.sub(take, _FENCE.sub(take, text)) if "<" in text or "``" in text or "~~" in text else text
-    introduced = _INTRODUCED.search(rest)
-    if introduced and len(rest) - introduced.end() > 80 and not _is_list(rest[introduced.end():]):
-        taken.append(rest[introduced.end():])
+    introduced = _INTRODUCED.search(rest) if "\n" in rest and (":" in rest or "：" in rest) else None
+    if introduced and len(rest) - introduced.end() > 80 and not _is_list(rest[introduced.end() :]):
+        taken.append(rest[introduced.end() :])
         rest = rest[: introduced.end()]
     kept = _own_lines(rest, taken)
     return kept, "\n".join(taken)
@@ -180,7 +211,7 @@ def _is_list(text: str) -> bool:
 def _own_lines(text: str, taken: list[str]) -> str:
     lines = text.split("\n")
     if len(lines) == 1:
-        if _PASTED_LINE.match(text) and not _SPOKEN.search(text):
+        if not _SPOKEN.search(text) and _PASTED_LINE.match(text):
             taken.append(text)
             return ""
         return text

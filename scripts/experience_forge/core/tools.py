@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from ..model import Event
 
-EDITS = frozenset({
-    "Edit", "Write", "MultiEdit", "NotebookEdit", "Update", "Create", "ApplyPatch", "apply_patch", "str_replace_editor",
-})
+EDITS = frozenset(
+    {
+        "Edit",
+        "Write",
+        "MultiEdit",
+        "NotebookEdit",
+        "Update",
+        "Create",
+        "ApplyPatch",
+        "apply_patch",
+        "str_replace_editor",
+    }
+)
 
 
 def is_edit(event: Event) -> bool:

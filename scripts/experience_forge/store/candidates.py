@@ -106,14 +106,26 @@ def _propose_less(home: Home) -> None:
     language = config.language()
     texts = ruleset.messages(language)
     entry = Entry(
-        id="suggest-saving-less-often", title=texts["suggest.less_title"], kind=Kind.PREFERENCE, track=Track.PROFILE,
-        sections=(("rule", texts["suggest.less_rule"]), ("why", texts["suggest.less_why"]), ("how", texts["suggest.less_how"])),
-        aliases=(texts["suggest.less_alias"],), language=language, origin="observed",
+        id="suggest-saving-less-often",
+        title=texts["suggest.less_title"],
+        kind=Kind.PREFERENCE,
+        track=Track.PROFILE,
+        sections=(
+            ("rule", texts["suggest.less_rule"]),
+            ("why", texts["suggest.less_why"]),
+            ("how", texts["suggest.less_how"]),
+        ),
+        aliases=(texts["suggest.less_alias"],),
+        language=language,
+        origin="observed",
         sources=(Source(quote=texts["suggest.less_why"], provenance=Provenance.TOOL),),
-        created=_today(), updated=_today(),
+        created=_today(),
+        updated=_today(),
     )
     with contextlib.suppress(ForgeError):
-        proposals.create(home, "draft", codec.render(entry), {"signals": [{"kind": "preference"}], "score": 3.0}, entry.id)
+        proposals.create(
+            home, "draft", codec.render(entry), {"signals": [{"kind": "preference"}], "score": 3.0}, entry.id
+        )
 
 
 def _ended(home: Home, now: datetime.datetime) -> list[Path]:
@@ -158,13 +170,29 @@ def _of_session(home: Home, path: Path, now: datetime.datetime, threshold: float
     groups = {signal.kind: signal for signal in reversed(best)}
     chosen = sorted(groups.values(), key=lambda signal: (-signal.weight, signal.turn))[:A_SESSION]
     records = [
-        evidence.record(session, str(path), signal.line, signal.quote, kind=signal.kind.value, turn=signal.turn, detector=signal.detector)
+        evidence.record(
+            session,
+            str(path),
+            signal.line,
+            signal.quote,
+            kind=signal.kind.value,
+            turn=signal.turn,
+            detector=signal.detector,
+        )
         for signal in chosen
     ]
     evidence.put(home, session, records)
     return [
-        {"at": now.isoformat(timespec="seconds"), "session": session, "path": str(path), "cwd": explained.info.cwd,
-         "score": total.total, "kind": record["kind"], "title": record["excerpt"][:80], "line": record["line"]}
+        {
+            "at": now.isoformat(timespec="seconds"),
+            "session": session,
+            "path": str(path),
+            "cwd": explained.info.cwd,
+            "score": total.total,
+            "kind": record["kind"],
+            "title": record["excerpt"][:80],
+            "line": record["line"],
+        }
         for record in records
     ]
 

@@ -39,8 +39,11 @@ def document(home: Home) -> dict[str, Any]:
     return {
         "version": VERSION,
         "phrases": {name: phrases[name] for name in ("sets", "calm", "own_fault", "supposed", "cues")},
-        "scoring": {name: scoring[name] for name in ("weights", "weak_share", "thresholds", "rework_rounds", "explain")},
+        "scoring": {
+            name: scoring[name] for name in ("weights", "weak_share", "thresholds", "rework_rounds", "explain")
+        },
         "names": scoring["names"],
         "answers": scoring["answers"],
+        "replies": scoring["replies"],
         "texts": {language: templates.for_hooks(book, language) for language in ("en", "zh")},
     }

@@ -60,7 +60,9 @@ class Scan:
     changed: int
 
 
-def scan(home: Home, paths: Sequence[Path], advance: Callable[[int], None] = lambda done: None, *, keep: bool = True) -> Scan:
+def scan(
+    home: Home, paths: Sequence[Path], advance: Callable[[int], None] = lambda done: None, *, keep: bool = True
+) -> Scan:
     """Read what is new in these sessions.
 
     Args:
@@ -118,8 +120,14 @@ def keep_evidence(home: Home, groups: Iterable[Sequence[tuple[Scanned, Finding]]
     for group in groups:
         for session, finding in group[:5]:
             record = evidence.record(
-                session.id, session.path, finding.line, finding.quote, kind=finding.kinds[0], turn=finding.turn,
-                detector=finding.detector, errors=[evidence.excerpt(error) for error in finding.errors],
+                session.id,
+                session.path,
+                finding.line,
+                finding.quote,
+                kind=finding.kinds[0],
+                turn=finding.turn,
+                detector=finding.detector,
+                errors=[evidence.excerpt(error) for error in finding.errors],
             )
             by_session.setdefault(session.id, []).append(record)
     for name, records in by_session.items():
@@ -228,9 +236,13 @@ def _kept(connection: sqlite3.Connection, wanted: set[str]) -> list[Scanned]:
 
 def _scanned(row: Sequence[Any]) -> Scanned:
     path, ident, cwd, started, turns, total, found, damaged = row
-    items = tuple(
-        Finding(**{key: tuple(value) if isinstance(value, list) else value for key, value in item.items()})
-        for item in json.loads(found)
-    ) if found else ()
+    items = tuple(map(_finding, json.loads(found))) if found else ()
     faults = json.loads(damaged) if damaged else {}
-    return Scanned(path, ident, cwd, started, turns, total, items, tuple(faults.get("lines", ())), str(faults.get("fault", "")))
+    return Scanned(
+        path, ident, cwd, started, turns, total, items, tuple(faults.get("lines", ())), str(faults.get("fault", ""))
+    )
+
+
+def _finding(item: dict[str, Any]) -> Finding:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in item.items()}
+    return Finding(**values)

@@ -26,13 +26,17 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[ T_]\d\d[:-]\d\d(?:[:-]\d\d)?Z?")
 _TOOL = re.compile(r"<tool-use\b([^>]*)>")
 _ATTRIBUTE = re.compile(r'data-(tool-type|tool-name)="([^"]*)"')
 _OLD_TOOL = re.compile(r"^(?:Tool use|\[Tool Use\])\W{0,6}([\w-]+)")
-_SUMMARY_PART = re.compile(r"(?:•|^|\n)\s*(Edit file|Write file|Create file|Edited|Read file|Run command|Ran command|Wrote)s?:? ([^•\n<]+)")
+_SUMMARY_PART = re.compile(
+    r"(?:•|^|\n)\s*(Edit file|Write file|Create file|Edited|Read file|Run command|Ran command|Wrote)s?:? ([^•\n<]+)"
+)
 _RESULT_PATH = re.compile(r"(?:File created successfully at:|The file)\s+(\S+)(?:\s+has been (?:updated|created))?")
 _FENCE = re.compile(r"^[ \t]*```([\w+-]*)[^\n]*\n(.*?)^[ \t]*```[ \t]*$", re.S | re.M)
 _INLINE = re.compile(r"^\s*`([^`\n]+)`\s*$", re.M)
 _EDIT_NAMES = re.compile(r"edit|write|create_file|apply|patch|replace|insert|delete_file|notebook", re.I)
 _SHELL_NAMES = re.compile(r"bash|shell|terminal|command|exec|run_", re.I)
-_REJECTED = re.compile(r"user doesn't want to (?:proceed|take this action)|tool use was rejected|[Rr]ejected by user|User rejected")
+_REJECTED = re.compile(
+    r"user doesn't want to (?:proceed|take this action)|tool use was rejected|[Rr]ejected by user|User rejected"
+)
 
 
 def sniff(head: bytes) -> bool:
@@ -175,9 +179,11 @@ class _Walk:
         yield self._event(EventKind.CALL, Speaker.MODEL, "", command=command, path=path, **shown)
         output = "\n".join(body for language, body in fences if body.strip() != command.strip() and language != "diff")
         denied = bool(_REJECTED.search(text))
-        failed = denied or (
-            bool(command) and not checks_output.only_looks(command) and checks_output.failed(output)
-        ) or "<tool_use_error>" in output
+        failed = (
+            denied
+            or (bool(command) and not checks_output.only_looks(command) and checks_output.failed(output))
+            or "<tool_use_error>" in output
+        )
         kept = output[:4000] if failed or self.full else ""
         yield self._event(
             EventKind.RESULT, Speaker.TOOL, kept, command=command, path=path, failed=failed, denied=denied, **shown
