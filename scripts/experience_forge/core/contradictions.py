@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ..fast import tokens
 from ..model import Entry, Guard, Kind, Track
+from .word_groups import Groups
 
 COVERED: Final = 0.6
 """Share of the shorter clause's words that a clause of the other entry has to hold."""
@@ -27,13 +28,13 @@ _STRICT = (Guard.DENY, Guard.ASK, Guard.HOLD)
 
 @dataclass(frozen=True)
 class Rules:
-    """Data of `rules/contradictions.yaml`; `choices` maps a group to its members and their words."""
+    """Data of `rules/contradictions.yaml`; `words` are those of the cues."""
 
     no: re.Pattern[str]
     rather: re.Pattern[str]
     yes: re.Pattern[str]
     may: re.Pattern[str]
-    choices: Mapping[str, Mapping[str, tuple[str, ...]]]
+    choices: Groups
     words: frozenset[str]
 
 
@@ -70,14 +71,10 @@ class Contradiction:
 def rules_of(data: Mapping[str, Any]) -> Rules:
     """Rules from `rules/contradictions.yaml`."""
     cues = data["cues"]
-    choices = {
-        str(group): {str(name): tuple(str(w).lower() for w in words) for name, words in members.items()}
-        for group, members in data["choices"].items()
-    }
     plain = {str(w).lower() for name in ("forbids", "rather", "asks") for w in cues[name]["en"]}
     known = frozenset(term for w in plain for term in tokens.terms(w))
     no, rather, yes, may = (_pattern(cues[name]) for name in ("forbids", "rather", "asks", "allows"))
-    return Rules(no, rather, yes, may, choices, known)
+    return Rules(no, rather, yes, may, Groups(data["choices"].items()), known)
 
 
 def _pattern(cue: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
@@ -99,15 +96,10 @@ def stance_of(entry: Entry, rules: Rules) -> Stance:
         words = _words(re.split(r"[:：(（]", part)[0], rules)
         if words:
             clauses.append(Clause(False, words, part.strip(), True))
-    chosen: dict[str, frozenset[str]] = {}
-    refused: dict[str, frozenset[str]] = {}
-    for group, members in rules.choices.items():
-        no = {name for c in clauses if not c.wanted for name, words in members.items() if _named(c.text, words)}
-        yes = {name for c in clauses if c.wanted for name, words in members.items() if _named(c.text, words)}
-        if no or yes:
-            chosen[group], refused[group] = frozenset(yes - no), frozenset(no)
+    yes, no = _choices(clauses, True, rules), _choices(clauses, False, rules)
+    chosen = {group: members - no.get(group, frozenset()) for group, members in yes.items()}
     allows = any(_allows(part, rules) for text in (entry.title, *texts) for part in _CLAUSE.split(text.lower()))
-    return Stance(tuple(clauses), chosen, refused, allows)
+    return Stance(tuple(clauses), chosen, no, allows)
 
 
 def _clauses(part: str, rules: Rules) -> list[Clause]:
@@ -148,14 +140,8 @@ def _words(text: str, rules: Rules) -> frozenset[str]:
     return frozenset(word for word in tokens.terms(bare) if word not in rules.words)
 
 
-def _named(text: str, words: Iterable[str]) -> bool:
-    for word in words:
-        if not word.isascii():
-            if word in text:
-                return True
-        elif re.search(rf"(?<![a-z0-9_.-]){re.escape(word)}(?![a-z0-9_-])", text):
-            return True
-    return False
+def _choices(clauses: Iterable[Clause], wanted: bool, rules: Rules) -> dict[str, frozenset[str]]:
+    return rules.choices.find("\n".join(clause.text for clause in clauses if clause.wanted is wanted))
 
 
 def between(
@@ -193,7 +179,8 @@ def between(
 def _choice(
     one: Entry, other: Entry, first: Stance, second: Stance, share: float, trigger: bool
 ) -> tuple[str, str, str] | None:
-    for group, mine in first.chosen.items():
+    for group in first.chosen.keys() | first.rejected.keys():
+        mine = first.chosen.get(group, frozenset())
         theirs = second.chosen.get(group, frozenset())
         refused, refused_too = first.rejected.get(group, frozenset()), second.rejected.get(group, frozenset())
         if not (trigger or share >= ON_TOPIC):

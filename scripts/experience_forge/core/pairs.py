@@ -48,7 +48,7 @@ class Judge:
         self.entries = tuple(entries)
         self.rules = rules
         self.shapes = [similarity.shape_of(entry, rules.similarity) for entry in self.entries]
-        self.weights = similarity.weights_of(self.shapes, rules.background)
+        self.weights = similarity.Weights((shape.words for shape in self.shapes), rules.background)
         self._stances: dict[int, Stance] = {}
 
     def relation(self, one: int, other: int) -> Relation:

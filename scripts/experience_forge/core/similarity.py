@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ..fast import shellwords, signature, tokens
 from ..model import Entry, Kind
+from .word_groups import Groups
 
 BIGRAM: Final = 0.5
 """Weight of a Chinese bigram beside a Latin word: a word of Chinese gives about two."""
+HEAD: Final = ("title", "rule", "alias", "condition")
+REMEDIES: Final = ("root_cause", "right_action", "rule")
 REMEDY: Final = 0.05
 """Jaccard below which cause, remedy and rule of two pitfalls have nothing in common."""
 
 _NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:\.\d+){0,2}(?![\w.]*\d)")
 _CODE = re.compile(r"[A-Za-z0-9_@$#][A-Za-z0-9_.:@$/#+-]*[A-Za-z0-9_+#]|[A-Za-z0-9]")
-_LATIN = re.compile(r"[a-z0-9+#.-]*[a-z0-9+#]")
 _QUOTED = re.compile(r"[`'\"“‘「]([^`'\"”’」\s]{2,60})[`'\"”’」]")
 
 
@@ -32,8 +34,8 @@ _QUOTED = re.compile(r"[`'\"“‘「]([^`'\"”’」\s]{2,60})[`'\"”’」]"
 class Rules:
     """Data of `rules/tidy.yaml` and the choices of `rules/contradictions.yaml`.
 
-    `apart` maps a word to the groups (environments, platforms, products) in which it names one thing;
-    entries that name different ones of a group are never the same. The shares are of weighted words.
+    `apart` holds groups of environments, platforms, products: entries that name different ones of a
+    group are never the same. The shares are of weighted words.
     """
 
     same: float
@@ -41,7 +43,7 @@ class Rules:
     same_kinds: float
     near: float
     cluster_most: int
-    apart: Mapping[str, tuple[tuple[str, str], ...]]
+    apart: Groups
     everyday: frozenset[str]
 
 
@@ -71,43 +73,47 @@ class Shape:
 
 def rules_of(data: Mapping[str, Any], choices: Mapping[str, Any]) -> Rules:
     """Rules from the data of `rules/tidy.yaml` and the `choices` of `rules/contradictions.yaml`."""
-    apart: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for group, members in (*data["apart"].items(), *choices.items()):
-        for name, words in members.items():
-            for word in words:
-                apart[str(word).lower()].append((str(group), str(name)))
+    groups = Groups((*data["apart"].items(), *choices.items()))
     everyday = frozenset(str(data.get("everyday", "")).lower().split())
     return Rules(
         float(data["same"]), float(data["same_trigger"]), float(data["same_kinds"]), float(data["near"]),
-        int(data["cluster_most"]), {w: tuple(g) for w, g in apart.items()}, everyday,
+        int(data["cluster_most"]), groups, everyday,
     )
+
+
+def texts_of(entry: Entry) -> dict[str, str]:
+    """The texts of an entry by part; `condition` holds those of its triggers."""
+    return {
+        "title": entry.title, "alias": "\n".join(entry.aliases), "tag": "\n".join(entry.tags),
+        "condition": "\n".join(part for c in entry.applies_when for part in c.parts().values()),
+        **dict(entry.sections),
+    }
 
 
 def shape_of(entry: Entry, rules: Rules) -> Shape:
     """What is compared of an entry."""
-    conditions = "\n".join(part for c in entry.applies_when for part in c.parts().values())
+    texts = texts_of(entry)
+    terms = {name: frozenset(tokens.terms(text)) for name, text in texts.items() if text}
     errors = " \n ".join(c.error for c in entry.applies_when if c.error)
-    told = f"{errors} \n {entry.section('symptom')}" if entry.kind is Kind.PITFALL else errors
-    head = "\n".join((entry.title, entry.rule, *entry.aliases, conditions))
-    rest = "\n".join(body for name, body in entry.sections if name != "rule")
-    text = "\n".join((head, rest, *entry.tags))
-    story = entry.kind is Kind.PITFALL and not errors
-    title, rule = (frozenset(tokens.terms(part)) for part in (entry.title, entry.rule))
+    pitfall = entry.kind is Kind.PITFALL
+    told = f"{errors} \n {texts.get('symptom', '')}" if pitfall else errors
+    # Without an error to know it by, a pitfall is what its title and its story speak of.
+    spoken = [words for name, words in terms.items() if name not in ("title", "alias", "tag")]
+    place = frozenset().union(*spoken) if pitfall and not errors else terms.get("rule", frozenset())
+    error_names = names_of(errors, rules)
     return Shape(
         entry.id, entry.language, entry.kind, entry.project,
-        words=frozenset(tokens.terms(text, 16000)),
-        # Without an error to know it by, a pitfall is what its title and its story speak of.
-        subject=title & (frozenset(tokens.terms(f"{conditions}\n{rest}", 16000)) | rule if story else rule),
-        remedy=frozenset(tokens.terms("\n".join(entry.section(n) for n in ("root_cause", "right_action", "rule"))))
-        if entry.kind is Kind.PITFALL else frozenset(),
+        words=frozenset().union(*terms.values()), subject=terms.get("title", frozenset()) & place,
+        remedy=frozenset().union(*(terms.get(name, frozenset()) for name in REMEDIES)) if pitfall else frozenset(),
         said=frozenset(term for c in entry.applies_when for term in tokens.terms(c.words)),
         narrowed=frozenset(t for c in entry.applies_when if c.error or c.command for t in tokens.terms(c.words)),
-        names=names_of(text, rules), error_names=names_of(errors, rules), told_names=names_of(told, rules),
+        names=names_of("\n".join(texts.values()), rules), error_names=error_names,
+        told_names=names_of(told, rules) if pitfall else error_names,
         error_words=frozenset(signature.words(errors)),
         error_numbers=frozenset(_NUMBER.findall(told)), title_numbers=frozenset(_NUMBER.findall(entry.title)),
         commands=frozenset(_program(c.command) for c in entry.applies_when if c.command),
         paths=frozenset(c.path for c in entry.applies_when if c.path),
-        groups=_groups(head, rules),
+        groups=rules.apart.find("\n".join(texts.get(name, "") for name in HEAD).lower()),
     )
 
 
@@ -139,18 +145,6 @@ def _program(command: str) -> str:
     name = shellwords.name_of(words[0])
     second = next((word for word in words[1:] if not word.startswith("-")), "")
     return f"{name} {second}".strip()
-
-
-def _groups(text: str, rules: Rules) -> dict[str, frozenset[str]]:
-    low = text.lower()
-    found: dict[str, set[str]] = defaultdict(set)
-    latin = set(_LATIN.findall(low))
-    for word, places in rules.apart.items():
-        plain = word.isascii() and " " not in word
-        if (word in latin) if plain else (word in low):
-            for group, name in places:
-                found[group].add(name)
-    return {group: frozenset(names) for group, names in found.items()}
 
 
 def apart(one: Shape, other: Shape) -> dict[str, str]:
@@ -241,13 +235,27 @@ def _paths_meet(one: str, other: str) -> bool:
     return a <= b or b <= a
 
 
-def weights_of(shapes: Sequence[Shape], background: Mapping[str, float]) -> dict[str, float]:
-    """What a word says: shipped background for everyday words, else how rare it is in the library."""
-    counts: Counter[str] = Counter()
-    for shape in shapes:
-        counts.update(shape.words)
-    total = len(shapes)
-    return {word: _weight(word, count, total, background) for word, count in counts.items()}
+class Weights:
+    """What words say: shipped background for everyday words, else how rare they are in the library."""
+
+    def __init__(self, sets: Iterable[Iterable[str]], background: Mapping[str, float]) -> None:
+        self._counts: Counter[str] = Counter()
+        self._total = 0
+        for words in sets:
+            self._counts.update(words)
+            self._total += 1
+        self._background = background
+        self._known: dict[str, float] = {}
+
+    def of(self, words: Iterable[str]) -> float:
+        """The sum of what these words say."""
+        total = 0.0
+        for word in words:
+            value = self._known.get(word)
+            if value is None:
+                value = self._known[word] = _weight(word, self._counts[word], self._total, self._background)
+            total += value
+        return total
 
 
 def _weight(word: str, count: int, total: int, background: Mapping[str, float]) -> float:
@@ -258,12 +266,10 @@ def _weight(word: str, count: int, total: int, background: Mapping[str, float]) 
     return max(0.05, min(known, rare)) * (1.0 if word.isascii() else BIGRAM)
 
 
-def share(one: Shape, other: Shape, weights: Mapping[str, float]) -> float:
+def share(one: Shape, other: Shape, weights: Weights) -> float:
     """Jaccard over weighted words, 0 to 1."""
-    common = sum(weights.get(word, 1.0) for word in one.words & other.words)
-    if not common:
-        return 0.0
-    return common / sum(weights.get(word, 1.0) for word in one.words | other.words)
+    common = weights.of(one.words & other.words)
+    return common / weights.of(one.words | other.words) if common else 0.0
 
 
 def same(one: Shape, other: Shape, found: float, rules: Rules) -> bool:
