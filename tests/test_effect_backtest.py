@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -185,3 +186,22 @@ def test_a_thousand_histories_take_well_under_a_second():
     report = backtest.run(homes.current(), INSTALL, FAILS)
     assert (len(report.fired), report.sessions) == (100, 1000)
     assert time.monotonic() - begun < 2
+
+
+def test_the_worker_keeps_histories_of_the_clients_sessions_newest_first(own_home):
+    """Unchanged transcripts are not opened again; what is beyond the limit waits for the next run."""
+    folder = own_home / ".claude" / "projects" / "-p"
+    folder.mkdir(parents=True)
+    record = {
+        "type": "user", "sessionId": "s1", "uuid": "u", "isSidechain": False, "cwd": "/p",
+        "timestamp": "2026-08-01T10:00:00Z", "message": {"role": "user", "content": "please rebase it"},
+    }  # fmt: skip
+    for name in ("s1", "s2"):
+        text = json.dumps({**record, "sessionId": name}) + "\n"
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    (folder / "odd.jsonl").write_text("no session\n", encoding="utf-8")
+    home, paths = homes.current(), sorted(folder.glob("*.jsonl"), reverse=True)
+    assert backtest.refresh(home, paths, limit=1) == {"kept": 1, "unreadable": 0, "left": 2}
+    assert backtest.refresh(home, paths) == {"kept": 1, "unreadable": 1, "left": 0}
+    assert backtest.refresh(home, paths) == {"kept": 0, "unreadable": 0, "left": 0}
+    assert len(backtest.run(home, [Condition(words="rebase")], []).fired) == 2

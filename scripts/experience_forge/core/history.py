@@ -70,7 +70,7 @@ def _command(step: Step, redact: Callable[[str], str]) -> dict[str, Any]:
 def _result(line: dict[str, Any], step: Step, lists: Lexicon, redact: Callable[[str], str]) -> None:
     if step.failed:
         line["f"] = 1
-    lines = telling_lines(redact(step.output), lists)
+    lines = telling_lines(step.output, lists, redact)
     if lines:
         line["s"] = lines
     version = seen_version(step.command, step.output)
@@ -78,7 +78,7 @@ def _result(line: dict[str, Any], step: Step, lists: Lexicon, redact: Callable[[
         line["v"] = list(version)
 
 
-def telling_lines(output: str, lists: Lexicon) -> list[str]:
+def telling_lines(output: str, lists: Lexicon, redact: Callable[[str], str] = lambda text: text) -> list[str]:
     """Signature words, joined by blanks, of the lines that tell of a failure with both neighbours.
 
     A short output is kept whole. The last ones are kept when there are too many: a trace ends with
@@ -88,7 +88,8 @@ def telling_lines(output: str, lists: Lexicon) -> list[str]:
     if len(lines) > SHORT_OUTPUT:
         chosen = {near for at, line in enumerate(lines) if lists.says_failure(line) for near in (at - 1, at, at + 1)}
         lines = [line for at, line in enumerate(lines) if at in chosen]
-    words = (" ".join(signature.words(line[:2000])[:WORDS_IN_LINE]) for line in lines[-LINES_KEPT:])
+    kept = "\n".join(line[:2000] for line in lines[-LINES_KEPT:])
+    words = (" ".join(signature.words(line)[:WORDS_IN_LINE]) for line in redact(kept).split("\n") if kept)
     return [line for line in words if line]
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..core import backtest, conditions, history
 from ..core.steps import Step
-from ..errors import Refused
+from ..errors import Invalid, Refused
 from ..model import Condition, Entry, Event, SessionInfo
-from . import condition_rules, files, freshness, ruleset
+from . import condition_rules, files, freshness, positions, readers, redaction, ruleset
 from .home import Home
 
 HEAD = b'{"v":%d,' % history.VERSION
@@ -68,6 +68,53 @@ def keep(
     if lines:
         files.append_line(path, "\n".join(map(_dumped, lines)))
     return path
+
+
+def refresh(
+    home: Home, paths: Iterable[Path], *, limit: int | None = None, advance: Callable[[int], None] = lambda done: None
+) -> dict[str, int]:
+    """Bring the kept histories up to date with transcripts; those that did not change are not opened.
+
+    Args:
+        paths: transcripts, the ones that matter most first.
+        limit: stop after so many bytes read; None for all of them.
+        advance: told how many transcripts are done.
+
+    Returns:
+        `kept`, `unreadable` and `left` (transcripts that have to wait for the next run).
+
+    Raises:
+        Refused: when a history can't be written.
+    """
+    stamps = positions.load(home, "history")
+    counts, read_bytes = {"kept": 0, "unreadable": 0, "left": 0}, 0
+    for done, path in enumerate(paths, 1):
+        try:
+            info = path.stat()
+        except OSError:
+            continue
+        stamp = [info.st_size, info.st_mtime_ns]
+        if stamps.get(str(path)) == stamp:
+            continue
+        if limit is not None and read_bytes >= limit:
+            counts["left"] += 1
+            continue
+        read_bytes += info.st_size
+        try:
+            session = readers.open_session(path, full=True)
+            events = list(session.events())
+            keep(home, session.info, events, _cleaned)
+            counts["kept"] += 1
+        except Invalid:
+            counts["unreadable"] += 1
+        stamps[str(path)] = stamp
+        advance(done)
+    positions.save(home, "history", stamps)
+    return counts
+
+
+def _cleaned(text: str) -> str:
+    return redaction.clean(text)[0]
 
 
 def _dumped(line: Mapping[str, Any]) -> str:

@@ -19,13 +19,27 @@ from ..core.steps import steps_of
 from ..errors import ForgeError
 from ..fast import spool
 from ..model import Entry, Event, EventKind
-from . import client_record, condition_rules, effects, entries, files, journal, library, measure_rules, readers
+from . import (
+    backtest,
+    client_record,
+    condition_rules,
+    effects,
+    entries,
+    files,
+    journal,
+    library,
+    measure_rules,
+    readers,
+    session_signals,
+)
 from .home import Home
 
 QUIET_SECONDS = 900.0
 """A session whose record did not grow for so long has ended, or pauses: its outcomes can be judged."""
 MISSING_SECONDS = 86400.0
 """A record that is not there a day after the session's last line will not come any more."""
+HISTORY_BYTES = 32 << 20
+"""Bytes of transcripts that one run of the worker reads for later backtests, newest first."""
 SLACK = 60.0
 """Seconds by which the clocks of hook and record may differ when a line is found by its time."""
 
@@ -34,7 +48,7 @@ def catch_up(home: Home, now: float | None = None) -> dict[str, Any]:
     """Judge what ended sessions left open, append the outcomes, compile the chances anew.
 
     Returns `judged` by outcome, `waiting` (opportunities of sessions that still run), `under_test`,
-    `asking`.
+    `asking`, `histories` (sessions kept for backtests).
 
     Raises:
         Refused: when a ledger or the compiled file can't be written.
@@ -55,7 +69,9 @@ def catch_up(home: Home, now: float | None = None) -> dict[str, Any]:
             })
             judged[found.outcome] += 1
     compiled = measure_rules.build(home)
-    return {"judged": judged, "waiting": waiting, **compiled}
+    newest = sorted(session_signals.transcripts(), key=lambda path: -path.stat().st_mtime)
+    histories = backtest.refresh(home, newest, limit=HISTORY_BYTES)
+    return {"judged": judged, "waiting": waiting, **compiled, "histories": histories["kept"]}
 
 
 def _append(home: Home, session: str, record: dict[str, Any]) -> None:
