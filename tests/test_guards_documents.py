@@ -114,7 +114,8 @@ def test_no_text_speaks_of_how_the_project_is_made():
     guilty = []
     for name in names:
         path = ROOT / name
-        if path.is_file() and not name.startswith("tests/fixtures/"):
+        # Samples in tests and rules may hold a home folder that looks like one: they are data.
+        if path.is_file() and not name.startswith(("tests/test_", "tests/data/", "tests/fixtures/")):
             try:
                 if bad.search(path.read_text(encoding="utf-8")):
                     guilty.append(name)

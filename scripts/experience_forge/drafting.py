@@ -61,7 +61,7 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     entry = _complete(home, given, options, base)
     entry, removed = _redacted(entry)
     warnings = _vetted(entry)
-    entry, reason = _routed(home, entry, options)
+    entry, reason = _routed(home, entry, options, options.track or str(given.known.get("track") or ""))
     entry = _placed(home, entry, base, options)
     text = codec.render(entry)
     codec.parse(text)
@@ -178,9 +178,10 @@ def _vetted(entry: Entry) -> list[str]:
     return [f"{f.field}: {reason}" for f in findings if f.verdict == "warn" for reason in f.reasons]
 
 
-def _routed(home: Home, entry: Entry, options: Options) -> tuple[Entry, str]:
+def _routed(home: Home, entry: Entry, options: Options, asked: str) -> tuple[Entry, str]:
+    """The entry on its track; `asked` is the track that the user or the draft names, or empty."""
     here = projects.current(home)
-    chosen = Track(options.track) if options.track else None
+    chosen = Track(asked) if asked else None
     rules = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains"))
     context = tracks.Context(rules, here.id, here.name, chosen, options.language)
     track, domain, reason = tracks.route(entry, context)

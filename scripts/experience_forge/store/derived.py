@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from . import compiled_rules, config, entries, files, measure_rules, recall_index
@@ -26,18 +25,8 @@ def rebuild(home: Home) -> dict[str, Any]:
 
 def update(home: Home, applied: Applied) -> None:
     """Bring the derived data up to date after one change, without reading every entry anew."""
-    changed = [entries.read_key(home, write.key) for write in applied.change.writes
-               if write.text is not None and not write.key.startswith("@")]
-    kept = {stored.entry.id for stored in changed}
-    removed = [Path(write.key).stem for write in applied.change.writes
-               if write.text is None and not write.key.startswith("@") and Path(write.key).stem not in kept]
-    good = [stored for stored in changed if stored.state == "confirmed"]
-    removed += [stored.entry.id for stored in changed if stored.state != "confirmed"]
     with files.locked(home.lock):
-        try:
-            recall_index.update(home, good, removed)
-        except LookupError:
-            recall_index.build(home, entries.load_all(home))
+        recall_index.update(home, applied)
         compile_settings(home)
 
 

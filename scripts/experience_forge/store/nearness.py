@@ -13,10 +13,20 @@ LEAST = 0.2
 """Share of words in common (Jaccard over title, aliases, rule and conditions) from which an entry is named."""
 
 
+TITLES = 0.5
+"""Share from which two titles alone make their entries near."""
+
+
 def words_of(entry: Entry) -> frozenset[str]:
     """The words that say what an entry is about."""
     conditions = (value for condition in entry.applies_when for value in condition.parts().values())
     return frozenset(tokens.terms("\n".join((entry.title, *entry.aliases, entry.rule, *conditions))))
+
+
+def share(one: Entry, other: Entry) -> float:
+    """How near two entries are, 0 to 1: by all that says what they are about, or by their titles alone."""
+    titles = overlap(frozenset(tokens.terms(one.title)), frozenset(tokens.terms(other.title)))
+    return max(overlap(words_of(one), words_of(other)), titles if titles >= TITLES else 0.0)
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
@@ -26,13 +36,12 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 def near(home: Home, entry: Entry, count: int) -> list[dict[str, Any]]:
     """At most `count` entries that share enough words with a draft, nearest first."""
-    own = words_of(entry)
     found = [
-        (overlap(own, words_of(stored.entry)), stored)
+        (share(entry, stored.entry), stored)
         for stored in entries.load_all(home).entries if stored.entry.id != entry.id
     ]
     best = sorted((pair for pair in found if pair[0] >= LEAST), key=lambda pair: (-pair[0], pair[1].entry.id))
     return [
         {"id": s.entry.id, "title": s.entry.title, "rule": s.entry.rule, "track": s.entry.track.value,
-         "share": round(share, 2), "where": "entries"} for share, s in best[:count]
+         "share": round(part, 2), "where": "entries"} for part, s in best[:count]
     ]
