@@ -39,7 +39,7 @@ def installed(lab: Lab, monkeypatch):
     laid = lay_out(lab)
     monkeypatch.setenv("EXPERIENCE_FORGE_HOME", str(laid.home))
     # The worker would take proofs in the background, beside what these tests look at.
-    lab.environment["EXPERIENCE_FORGE_NO_WORKER"] = "1"
+    lab.environment["EXPERIENCE_FORGE_WORKER"] = "1"
     add(laid, KNOWN)
     return laid
 

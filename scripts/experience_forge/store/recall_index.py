@@ -16,8 +16,12 @@ from typing import Any
 
 from ..fast import lookup, signature, tokens
 from ..model import Entry, Status
-from . import entries, files, recall_rows, ruleset
+from . import files, projects, recall_rows, ruleset
 from .home import Home
+
+FEW = 50
+"""So many changes are always made in the present index rather than by a build."""
+RECALIBRATED = 2000
 
 BACKGROUND = 1 << 40
 """Row numbers of the search table from here on belong to no entry."""
@@ -41,59 +45,105 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab(search, 'row');
 """
 
 
-def build(home: Home, library: Any) -> dict[str, Any]:
-    """Build the index anew from the confirmed entries of a library.
+def build(home: Home, library: Any, *, anew: bool = False) -> dict[str, Any]:
+    """Bring the index in line with the confirmed entries of a library.
 
-    Returns what was indexed: `entries`, `generation`, and `generic` (ids whose error condition also
+    What an index of this edition holds already is kept, so that a call after one change is cheap.
+
+    Args:
+        anew: build everything from nothing (repairs).
+
+    Returns what is indexed: `entries`, `generation`, and `generic` (ids whose error condition also
     fits failures of every day, so that it needs a command or a path beside it).
 
     Raises:
         Refused: when it can't be written; the index before stays in use.
     """
     stored = confirmed(library.entries)
+    base = None if anew else _base(home)
+    wanted = {one.entry.id: one for one in stored}
+    known = _known(base) if base is not None else None
+    if base is not None and known is not None:
+        changed = [one for name, one in wanted.items() if known.get(name) != (one.sha256, _path(one))]
+        removed = [name for name in known if name not in wanted]
+        if len(changed) + len(removed) <= max(FEW, len(stored) // 5):
+            with contextlib.suppress(sqlite3.Error):
+                return _change(home, base, changed, removed)
     with _generation(home, None) as (connection, name):
         connection.executescript(SCHEMA)
+        connection.execute("INSERT INTO meta VALUES ('edition', ?)", (edition(),))
         _write_weights(connection)
         _write_background(connection)
-        weights = _weights(connection)
-        _insert(connection, stored, weights)
+        _insert(connection, stored, _weights(connection))
         connection.execute("INSERT INTO search(search) VALUES ('optimize')")
         _calibrate(connection)
         return _finish(home, connection, name)
 
 
-def update(home: Home, applied: Any) -> dict[str, Any]:
-    """Bring the entries of one applied change up to date (`store.library.Applied`); else as `build`.
-
-    The thresholds stay those of the last build. Without a usable index everything is built anew.
+def update(home: Home, stored: Iterable[Any] = (), removed: Iterable[str] = ()) -> dict[str, Any]:
+    """Put some stored entries in (or in place of themselves), drop some ids; returns as `build`.
 
     Raises:
+        LookupError: when there is no usable index of this edition: the caller has to `build`.
         Refused: when it can't be written; the index before stays in use.
     """
-    keys = [
-        (str(item["path"]), item.get("after")) for item in applied.record.get("files", ())
-        if not str(item["path"]).startswith("@")
-    ]
-    changed = [entries.read_key(home, key) for key, after in keys if after is not None]
-    # A move takes the id away at one path and puts it in at another: dropped first, put in after.
-    return replace_entries(home, changed, [key.rpartition("/")[2].removesuffix(".md") for key, _ in keys])
+    base = _base(home)
+    if base is None or _known(base) is None:
+        raise LookupError("no recall index of this edition")
+    try:
+        return _change(home, base, list(stored), list(removed))
+    except sqlite3.Error as error:
+        raise LookupError(f"the recall index is broken: {error}") from error
 
 
-def replace_entries(home: Home, changed: Sequence[Any], dropped: Sequence[str]) -> dict[str, Any]:
-    """Drop the rows of ids, then put in those of stored entries that are confirmed; as `update`."""
-    present = lookup.header(str(home.root))
-    if present is None or not (home.derived / str(present["db"])).is_file():
-        return build(home, entries.load_all(home))
-    with _generation(home, home.derived / str(present["db"])) as (connection, name):
-        for entry_id in {*dropped, *(one.entry.id for one in changed)}:
+def edition() -> str:
+    """What the index was made by: versions of words, signatures and files, and the calibration lists."""
+    lists = json.dumps(ruleset.load("calibration"), sort_keys=True, ensure_ascii=False)
+    mark = files.sha256(lists.encode("utf-8"))[:16]
+    return f"{lookup.VERSION}.{tokens.VERSION}.{signature.VERSION}.{mark}"
+
+
+def _change(home: Home, base: Path, changed: Sequence[Any], removed: Sequence[str]) -> dict[str, Any]:
+    with _generation(home, base) as (connection, name):
+        for entry_id in {*removed, *(one.entry.id for one in changed)}:
             _drop(connection, entry_id)
         _insert(connection, confirmed(changed), _weights(connection))
+        _recalibrate(connection)
         return _finish(home, connection, name)
+
+
+def _base(home: Home) -> Path | None:
+    """The database in use, when there is one of this version."""
+    present = lookup.header(str(home.root))
+    path = home.derived / str(present["db"]) if present else None
+    return path if path is not None and path.is_file() else None
+
+
+def _known(base: Path) -> dict[str, tuple[str, str]] | None:
+    """Digest and path of each entry in a database; None when it is of another edition, or broken."""
+    try:
+        with contextlib.closing(_reader(base)) as connection:
+            row = connection.execute("SELECT value FROM meta WHERE name = 'edition'").fetchone()
+            if row is None or row[0] != edition():
+                return None
+            return {name: (digest, path) for name, digest, path in
+                    connection.execute("SELECT id, sha256, path FROM entries")}
+    except sqlite3.Error:
+        return None
+
+
+def _path(one: Any) -> str:
+    # Relative to the home, so that a home can be moved.
+    return f"entries/{one.key}"
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
 
 
 def rewrite_settings(home: Home) -> None:
     """Write what hooks read of the configuration: switches, counts, frames, complaint words."""
-    files.write_text(home.derived / lookup.SETTINGS, json.dumps(_settings(), ensure_ascii=False))
+    files.write_text(home.derived / lookup.SETTINGS, json.dumps(_settings(home), ensure_ascii=False))
 
 
 def confirmed(stored: Iterable[Any]) -> list[Any]:
@@ -107,13 +157,10 @@ def connect(home: Home) -> sqlite3.Connection:
     Raises:
         LookupError: when there is none, or it is of another version.
     """
-    present = lookup.header(str(home.root))
-    if present is None:
+    path = _base(home)
+    if path is None:
         raise LookupError("no recall index of this version")
-    path = home.derived / present["db"]
-    if not path.is_file():
-        raise LookupError(f"{path} is missing")
-    return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+    return _reader(path)
 
 
 @contextlib.contextmanager
@@ -128,7 +175,7 @@ def _generation(home: Home, base: Path | None) -> Iterator[tuple[sqlite3.Connect
         connection.execute("PRAGMA journal_mode=OFF")
         connection.execute("PRAGMA synchronous=NORMAL")
         if base is not None:
-            source = sqlite3.connect(f"{base.as_uri()}?mode=ro&immutable=1", uri=True)
+            source = _reader(base)
             try:
                 source.backup(connection)
             finally:
@@ -168,7 +215,7 @@ def _number(path: Path) -> int:
     return int(digits) if digits.isdigit() else 0
 
 
-def _settings() -> dict[str, Any]:
+def _settings(home: Home) -> dict[str, Any]:
     from . import config
 
     recall = config.load()["recall"]
@@ -178,7 +225,7 @@ def _settings() -> dict[str, Any]:
         "start_characters": min(2000, int(recall.get("start_characters", 2000))),
         "prompt_factor": float(recall.get("prompt_factor", 1.0)),
         "complaints": _complaints(),
-        "project_aliases": dict(recall.get("project_aliases", {})),
+        "project_aliases": projects.aliases(home),
         "off_projects": [str(one) for one in recall.get("off_projects", [])],
         "frames": {
             language: {
@@ -229,7 +276,7 @@ def _insert(connection: sqlite3.Connection, stored: Sequence[Any], weights: Mapp
         rows = recall_rows.rows_of(one.entry, weights)
         connection.execute(
             f"INSERT INTO entries VALUES ({','.join('?' * 17)})",
-            (n, one.entry.id, one.sha256, "entries/" + one.key, *recall_rows.columns(one.entry)),
+            (n, one.entry.id, one.sha256, _path(one), *recall_rows.columns(one.entry)),
         )
         connection.execute(
             "INSERT INTO search(rowid, title, alias, symptom, rule, body) VALUES (?,?,?,?,?,?)", (n, *rows.search)
@@ -295,6 +342,15 @@ def _drop(connection: sqlite3.Connection, entry_id: str) -> None:
     connection.execute("DELETE FROM search WHERE rowid = ?", row)
 
 
+def _recalibrate(connection: sqlite3.Connection) -> None:
+    """Calibrate again when a small store has changed by a tenth; a large one has no ranked search at prompts."""
+    count = int(connection.execute("SELECT count(*) FROM entries").fetchone()[0])
+    row = connection.execute("SELECT value FROM meta WHERE name = 'calibrated'").fetchone()
+    before = int(row[0]) if row else 0
+    if count <= RECALIBRATED and abs(count - before) * 10 > before:
+        _calibrate(connection)
+
+
 def _calibrate(connection: sqlite3.Connection) -> None:
     from ..fast import rank
 
@@ -302,6 +358,7 @@ def _calibrate(connection: sqlite3.Connection) -> None:
     prompts = [str(line) for line in (*lists["prompts"], *lists["everyday_complaints"])]
     floor = rank.prompt_floor(connection, prompts, _complaints())
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('prompt_floor', ?)", (str(floor),))
+    connection.execute("INSERT OR REPLACE INTO meta SELECT 'calibrated', count(*) FROM entries")
 
 
 def text_of(entry: Entry) -> str:
