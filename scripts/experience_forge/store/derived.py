@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from . import compiled_rules, config, entries, files, measure_rules, recall_index
+from .entries import StoredEntry
 from .home import Home
 from .library import Applied
 
@@ -25,9 +26,22 @@ def rebuild(home: Home) -> dict[str, Any]:
 
 def update(home: Home, applied: Applied) -> None:
     """Bring the derived data up to date after one change, without reading every entry anew."""
+    changed, removed = _touched(home, applied)
     with files.locked(home.lock):
-        recall_index.update(home, applied)
+        try:
+            recall_index.update(home, changed, removed)
+        except LookupError:
+            recall_index.build(home, entries.load_all(home))
         compile_settings(home)
+
+
+def _touched(home: Home, applied: Applied) -> tuple[list[StoredEntry], list[str]]:
+    """The entries that a change left, and the ids that it took away; a moved entry is only the first."""
+    keys = [(write.key, write.text) for write in applied.change.writes if not write.key.startswith("@")]
+    changed = [entries.read_key(home, key) for key, text in keys if text is not None]
+    left = {stored.entry.id for stored in changed}
+    gone = [key.rpartition("/")[2].removesuffix(".md") for key, text in keys if text is None]
+    return changed, [entry_id for entry_id in gone if entry_id not in left]
 
 
 def compile_settings(home: Home) -> None:
