@@ -147,7 +147,8 @@ def _figures(tally: Tally) -> dict[str, float]:
     every = tally.ranks.get("all", [])
     return {
         "terminal_r1": at("terminal", 1), "terminal_r3": at("terminal", 3), "terminal_r5": at("terminal", 5),
-        "same_lang_r1": at("same prompt", 1), "same_lang_r3": at("same prompt", 3), "same_lang_r5": at("same prompt", 5),
+        "same_lang_r1": at("same prompt", 1), "same_lang_r3": at("same prompt", 3),
+        "same_lang_r5": at("same prompt", 5),
         "cross_lang_r1": at("cross prompt", 1), "cross_lang_r3": at("cross prompt", 3),
         "cross_lang_r5": at("cross prompt", 5),
         "mrr": round(sum(1 / rank for rank in every if rank) / max(1, len(every)), 4),

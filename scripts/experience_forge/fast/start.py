@@ -1,6 +1,6 @@
 """SessionStart: the few entries that fit project, branch and last commits, within 2,000 characters."""
 
-from . import deliver, git, rank, spool, system, tokens
+from . import deliver, git, lookup, minijson, rank, spool, system, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing is too slow an import for a hook
@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # typing is too slow an import for a hook
 LIMIT = 2000
 CANDIDATES = 30
 ALIKE = 0.6
+MEANING_POINTS = 40.0
 
 
 def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
@@ -57,6 +58,11 @@ def candidates(recall: deliver.Recall, loaded_text: str) -> "list[tuple[dict[str
     connection, scope = recall.database(), recall.scope
     (floor,) = connection.execute("SELECT value FROM meta WHERE name = 'prompt_floor'").fetchone()
     scores = {n: score for score, n in rank.search(connection, "\n".join(words), scope, CANDIDATES)}
+    where, values = rank.in_scope(scope)
+    for name, cosine in meaning(recall).items():
+        row = connection.execute("SELECT e.n FROM entries e WHERE e.id = ? AND " + where, [name, *values]).fetchone()
+        if row:
+            scores[row[0]] = scores.get(row[0], 0.0) + MEANING_POINTS * cosine
     rows = connection.execute(
         "SELECT n FROM entries WHERE project IN (%s) AND status = 'active' ORDER BY pinned DESC, updated DESC LIMIT ?"
         % ",".join("?" * len(scope)), [*scope, CANDIDATES])
@@ -72,6 +78,15 @@ def candidates(recall: deliver.Recall, loaded_text: str) -> "list[tuple[dict[str
         found.append(((not entry["pinned"], n not in own, -score, entry["id"]), entry, why))
     found.sort(key=lambda one: one[0])
     return apart([(entry, why) for _, entry, why in found])
+
+
+def meaning(recall: deliver.Recall) -> "dict[str, float]":
+    """Similarity of meaning by entry, when the optional encoder worked it out for this project."""
+    data = system.read(lookup.path_of(recall.home, "meaning.json"))
+    if not data:
+        return {}
+    found = minijson.loads(data.decode("utf-8"))
+    return dict(found.get(recall.project.id) or {}) if isinstance(found, dict) else {}
 
 
 def apart(found: "list[tuple[dict[str, Any], str]]") -> "list[tuple[dict[str, Any], str]]":

@@ -1,0 +1,39 @@
+"""`experience-forge log`: when an entry reached a session, and where the client's record shows it."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+
+from .. import shared
+from ..report import Output
+from ..store import entries, home, ledger, receipt_lines
+
+HELP = "show when an entry last reached a session, with its proof"
+EPILOG = """examples:
+  experience-forge log use-pnpm
+  experience-forge log use-pnpm --limit 50 --json
+
+JSON: {"entry", "deliveries": [{"at", "session", "event", "place", "form", "characters", "why", "sha256",
+       "verdict": "delivered" | "not_delivered" | "unknown" | "open", "source", "source_exists", "excerpt"}]}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("id", help="id of the entry")
+    parser.add_argument("--limit", type=int, default=10, help="at most so many deliveries, newest session first")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    stored = entries.get(where, args.id)
+    found = list(itertools.islice(ledger.exposures(where, stored.entry.id), max(1, args.limit)))
+    lines = [receipt_lines.of(where, one) for one in found]
+    out.data({"entry": stored.entry.id, "deliveries": [line.to_json() for line in lines]})
+    for line in lines:
+        out.line(line.text(out.text))
+    if not lines:
+        out.say("recall.never", id=stored.entry.id)
+    return 0

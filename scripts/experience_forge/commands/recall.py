@@ -1,0 +1,83 @@
+"""`experience-forge recall`: the entries that fit a question, or the output of a failed command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .. import shared
+from ..clients import meaning
+from ..errors import Usage
+from ..report import Output
+from ..store import files, home, projects, recall_search
+
+HELP = "find the entries that fit a question, or an error"
+EPILOG = """examples:
+  experience-forge recall "pip refuses to install on the new server"
+  make 2>&1 | experience-forge recall --error -
+  experience-forge recall --error build.log --json
+  experience-forge recall "pnpm" --all                also outdated ones, marked
+
+Searched are entries without a project and those of the present one (--scope all: of every project).
+
+JSON: {"query", "entries": [{"id", "title", "rule", "track", "project", "status", "score", "share", "cosine"}],
+       "meaning": "off" | "used" | why it was not}"""
+
+LIMIT = 1024 * 1024
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("query", nargs="?", default="", help="a question, a complaint, a command, in any language")
+    parser.add_argument("--error", metavar="FILE", help="output of a failed command; - reads standard input")
+    parser.add_argument("--scope", choices=("here", "all", "global"), default="here",
+                        help="here: this project and what has none (default); all: every project; global: no project")
+    parser.add_argument("--all", action="store_true", help="also outdated entries, marked")
+    parser.add_argument("--limit", type=int, default=5, help="at most so many entries (default 5)")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    text = _text(args)
+    where = home.current()
+    shared.begin(where)
+    scope = _scope(where, args.scope)
+    cosines, state = meaning.cosines(where, text)
+    found = recall_search.search(
+        where, text, error=bool(args.error), projects=scope, outdated=args.all,
+        limit=max(1, min(args.limit, 50)), cosines=cosines,
+    )
+    out.data({"query": text[:2000], "meaning": state, "entries": [
+        {"id": one.id, "title": one.title, "rule": one.rule, "track": one.track, "project": one.project,
+         "status": one.status, "score": one.score, "share": one.share, "cosine": one.cosine} for one in found
+    ]})
+    for one in found:
+        mark = f" {out.text('recall.outdated')}" if one.outdated else ""
+        out.line(f"{one.id}  ({one.score:.1f}){mark}\n  {one.title}\n  {one.rule}")
+    if not found:
+        out.talk(out.text("recall.none"))
+    if state not in ("off", "used"):
+        out.talk(out.text("recall.meaning_away", reason=state))
+    return 0
+
+
+def _text(args: argparse.Namespace) -> str:
+    if bool(args.query) == bool(args.error):
+        raise Usage("give a question, or --error with a file, and not both", "see `experience-forge recall --help`")
+    if not args.error:
+        return str(args.query)
+    if args.error == "-":
+        return sys.stdin.read(LIMIT)
+    try:
+        return files.read_bytes(Path(args.error)).decode("utf-8", "replace")
+    except FileNotFoundError:
+        raise Usage(f"there is no file {args.error}", "give the path of a log, or - for standard input") from None
+
+
+def _scope(where: home.Home, scope: str) -> tuple[str, ...]:
+    if scope == "global":
+        return ()
+    if scope == "all":
+        return tuple(one for project in projects.all(where) for one in project.ids)
+    return projects.current(where).ids

@@ -1,0 +1,49 @@
+"""`experience-forge why`: what a session was given, and why each entry matched."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from .. import shared
+from ..errors import Usage
+from ..report import Output
+from ..store import home, ledger, receipt_lines
+
+HELP = "list everything that a session was given, and why it matched"
+EPILOG = """examples:
+  experience-forge why                       the session that this runs in, else the last one
+  experience-forge why --session 3f2a91c0-...
+
+JSON: {"session", "recall": "on" | "off", "given": [as in `log`, with "entry"],
+       "withheld": [{"entry", "at", "event"}]}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("--session", default="", help="id of the session")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    session = args.session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or next(iter(ledger.sessions(where)), "")
+    if not session:
+        raise Usage("no session was given anything yet", "name one with --session")
+    records = ledger.read(where, session)
+    given = [receipt_lines.of(where, one) for one in ledger.with_proofs(records, session)]
+    withheld = [one for one in records if one.get("what") == "opportunity" and one.get("arm") == "withheld"]
+    states = [str(one["recall"]) for one in records if one.get("what") == "state" and one.get("recall")]
+    out.data({
+        "session": session, "recall": states[-1] if states else "on", "given": [line.to_json() for line in given],
+        "withheld": [{"entry": one.get("entry"), "at": one.get("at"), "event": one.get("event")} for one in withheld],
+    })
+    out.say("recall.session", session=session)
+    for line in given:
+        out.line(f"{line.entry}\n" + line.text(out.text))
+    for one in withheld:
+        out.say("recall.withheld", id=one.get("entry"), at=one.get("at"))
+    if not given and not withheld:
+        out.say("recall.nothing_given")
+    return 0

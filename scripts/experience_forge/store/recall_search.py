@@ -1,0 +1,83 @@
+"""Searching the index on demand, through the code that the hooks run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core import recall
+from ..core.recall import Found
+from ..fast import batch, lookup, rank
+from . import entries, recall_index
+from .home import Home
+
+MORE = 50
+
+
+def search(
+    home: Home,
+    text: str,
+    *,
+    error: bool = False,
+    projects: Sequence[str] = (),
+    outdated: bool = False,
+    limit: int = 5,
+    cosines: Mapping[str, float] | None = None,
+) -> list[Found]:
+    """Entries that fit a text, best first.
+
+    Args:
+        error: the text is tool output: only entries whose error condition it shows come first.
+        projects: ids of the project whose entries are in scope, beside those without a project.
+        cosines: similarity of meaning by id, to be added (see `core.recall.blended`).
+
+    Raises:
+        Refused: when the index has to be built and can't be written.
+    """
+    ensure(home)
+    prefilter = lookup.Prefilter(lookup.path_of(str(home.root), lookup.PREFILTER))
+    with contextlib.closing(prefilter), contextlib.closing(recall_index.connect(home)) as connection:
+        if error:
+            rows = rank.combined(connection, text, prefilter.errors(batch.anchor_words(text)), projects, MORE, outdated)
+        else:
+            rows = [(score, n, 0.0) for score, n in rank.search(connection, text, projects, MORE, outdated)]
+        found = {one.id: one for one in (_found(connection, *row) for row in rows)}
+        if cosines:
+            return _with_cosines(connection, found, cosines, projects, outdated, limit)
+        return list(found.values())[:limit]
+
+
+def ensure(home: Home) -> None:
+    """Build the index when there is none that this version reads.
+
+    Raises:
+        Refused: when it can't be written.
+    """
+    try:
+        recall_index.connect(home).close()
+    except LookupError:
+        recall_index.build(home, entries.load_all(home))
+
+
+def _found(connection: Any, score: float, n: int, share: float) -> Found:
+    row = connection.execute(
+        "SELECT id, title, rule, track, project, status FROM entries WHERE n = ?", (n,)
+    ).fetchone()
+    name, title, rule, track, project, status = (str(value) for value in row)
+    return Found(name, title, rule, track, project, status, round(score, 3), round(share, 3))
+
+
+def _with_cosines(
+    connection: Any, found: Mapping[str, Found], cosines: Mapping[str, float], projects: Sequence[str],
+    outdated: bool, limit: int,
+) -> list[Found]:
+    where, values = rank.in_scope(projects, outdated)
+    rows = {row[0]: row[1] for row in connection.execute(f"SELECT e.id, e.n FROM entries e WHERE {where}", values)}
+    near = {name: value for name, value in cosines.items() if name in rows}
+    result = []
+    for score, name in recall.blended({name: one.score for name, one in found.items()}, near, limit):
+        one = found.get(name) or _found(connection, 0.0, rows[name], 0.0)
+        result.append(Found(one.id, one.title, one.rule, one.track, one.project, one.status,
+                            round(score, 3), one.share, round(near.get(name, 0.0), 3)))
+    return result

@@ -1,0 +1,39 @@
+"""Switching recall off and on, for a session (in its ledger) or a project (in the settings)."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import Usage
+from . import config, ledger, projects, recall_index
+from .home import Home
+
+
+def target(home: Home, session: str, project: bool) -> tuple[str, str]:
+    """What is meant: `("session", id)` or `("project", id)`.
+
+    Raises:
+        Usage: when there is no session to be seen and no project was asked for.
+    """
+    if project:
+        return "project", projects.current(home).id
+    name = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+    if not name:
+        raise Usage("no session runs here", "name one with --session, or switch the project with --project")
+    return "session", name
+
+
+def switch(home: Home, scope: str, name: str, *, on: bool) -> None:
+    """Switch recall; hooks see it at their next call.
+
+    Raises:
+        Refused: when it can't be written.
+    """
+    if scope == "session":
+        ledger.append(home, name, {"what": "state", "recall": "on" if on else "off"})
+        return
+    ids = set(projects.current(home).ids) | {name}
+    before = [str(one) for one in config.load()["recall"].get("off_projects", [])]
+    kept = [one for one in before if one not in ids]
+    config.change({"recall": {"off_projects": kept if on else [*kept, name]}})
+    recall_index.rewrite_settings(home)
