@@ -142,6 +142,19 @@ def test_a_command_that_only_shows_things_is_believed_about_itself_alone():
     assert judged(session, [{"error": "Permission denied"}], trigger).outcome == "bad"
 
 
+def test_a_path_condition_is_about_what_is_written():
+    """Reading the file is no edit; beside a command pattern a word of the command may be the path."""
+    session = Session()
+    trigger = session.run("npm install x", "added 1 package")
+    session.run("", "text", path="/p/src/a.ts", tool="Read")
+    session.edit("/p/docs/b.md", "ok")
+    assert judged(session, [{"path": "src/*.ts"}], trigger).outcome == "good"
+    session.run("rm -f src/a.ts", "")
+    assert judged(session, [{"command": "rm *", "path": "src/*.ts"}], trigger).outcome == "bad"
+    session.edit("/p/src/a.ts", "ok")
+    assert judged(session, [{"path": "**/src/*.ts"}], trigger).outcome == "bad"
+
+
 def test_a_refused_call_says_nothing():
     """The text of a denial is no tool output."""
     session = Session()

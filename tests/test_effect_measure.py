@@ -219,6 +219,7 @@ def test_the_user_is_asked_at_the_fifth_opportunity_until_an_answer(stored, tmp_
         one_session(tmp_path, stored, number, "shown", False, coin_name="none")
     assert outcomes.catch_up(home)["asking"] == 1
     assert fast_coin.question(str(home.root)) == "npm-eacces"
+    assert "'npm-eacces' has met 5 opportunities" in run(capsys, "effect")[1]
     run(capsys, "measure", "off")
     outcomes.catch_up(home)
     assert fast_coin.question(str(home.root)) is None

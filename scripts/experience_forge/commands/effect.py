@@ -17,7 +17,7 @@ EPILOG = """examples:
 JSON of one: {"entry", "version", "state", "verdict", "counts", "evidence": {"helps", "hurts"}, "fails_when",
   "last": {"at", "session", "place", "proof"}, "opportunities": [{"session", "at", "arm", "outcome", "reason", "line"}],
   "freshness", "earlier": [...], "faults": [...], "backtest"}
-JSON of all: {"entries": [...], "cost", "tokens_per_return", "unknowable", "claimed_together", "faults"}"""
+JSON of all: {"entries": [...], "cost", "tokens_per_return", "unknowable", "claimed_together", "faults", "question"}"""
 
 COLUMNS = ("id", "state", "shown", "withheld", "back", "evidence", "last")
 

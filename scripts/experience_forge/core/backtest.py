@@ -78,34 +78,23 @@ class Side:
     matchers: tuple[Matcher, ...]
     choices: tuple[tuple[bytes, ...], ...]
 
-    def candidates(self, data: bytes) -> list[bytes]:
+    def candidates(self, data: bytes) -> Iterator[bytes]:
         """The lines worth decoding, in their order: those that hold all pieces of one choice."""
-        found: dict[int, bytes] = {}
-        for choice in self.choices:
-            if not choice:
-                return data.split(b"\n")
-            rarest = max(choice, key=len)
-            at = data.find(rarest)
-            while at >= 0:
-                start = data.rfind(b"\n", 0, at) + 1
-                end = data.find(b"\n", at)
-                line = data[start:] if end < 0 else data[start:end]
-                if all(piece in line for piece in choice):
-                    found[start] = line
-                at = data.find(rarest, end) if end >= 0 else -1
-        return [found[start] for start in sorted(found)]
+        if not all(self.choices):
+            yield from data.split(b"\n")
+        elif len(self.choices) == 1:
+            yield from (line for _, line in _lines_with(data, self.choices[0]))
+        else:
+            found = {start: line for choice in self.choices for start, line in _lines_with(data, choice)}
+            yield from (found[start] for start in sorted(found))
 
     def hits(self, data: bytes) -> Iterator[Step]:
         """The steps that match, in the order of the lines."""
-        lines = self.candidates(data)
-        if not lines:
-            return
         if any(one.words and one.sees != "prompt" for one in self.matchers):
             # Words of a prompt hold for the calls that follow it: those steps need all lines.
-            lines = data.split(b"\n")
-            steps: Iterable[Step] = decoded(lines)
+            steps: Iterable[Step] = decoded(data.split(b"\n")) if any(self.candidates(data)) else ()
         else:
-            steps = (step for line in lines for step in decoded([line]))
+            steps = (step for line in self.candidates(data) for step in decoded([line]))
         yield from (step for step in steps if any(one.matches(step) for one in self.matchers))
 
     def possible(self, data: bytes, after: int, own: int) -> bool:
@@ -115,6 +104,19 @@ class Side:
                 if step.line > after and not _is_own(step, own) and any(one.possible(step) for one in self.matchers):
                     return True
         return False
+
+
+def _lines_with(data: bytes, choice: tuple[bytes, ...]) -> Iterator[tuple[int, bytes]]:
+    """(place, line) of the lines that hold all pieces."""
+    rarest = max(choice, key=len)
+    at = data.find(rarest)
+    while at >= 0:
+        start = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at)
+        line = data[start:] if end < 0 else data[start:end]
+        if all(piece in line for piece in choice):
+            yield start, line
+        at = data.find(rarest, end) if end >= 0 else -1
 
 
 def side(matchers: Sequence[Matcher]) -> Side:
@@ -172,17 +174,22 @@ def needles(matchers: Sequence[Matcher]) -> tuple[tuple[bytes, ...], ...]:
         if condition.error:
             # Any one of the anchor words of any segment: each is a choice of its own.
             for pairs, share in one.segments:
-                found.extend((word,) for word in signature.anchors(pairs, share))
+                found.extend(('"s":[', word) for word in signature.anchors(pairs, share))
         elif condition.command:
-            found.append(tuple(word for word in shellwords.key_of(condition.command).split() if word != "*"))
+            literal = (word for word in shellwords.key_of(condition.command).split() if word != "*")
+            found.append(('"c":"', *_plain(literal)))
         elif condition.path:
             # On Windows paths match in any case: no text to look for.
-            piece = max(_PIECES.split(condition.path), key=len)
-            found.append((piece,) if piece and not WINDOWS else ())
+            piece = "" if WINDOWS else max(_PIECES.split(condition.path), key=len)
+            found.append(('"p":"', *_plain([piece] if piece else [])))
         else:
-            found.append(tuple(sorted(one.words, key=len)[-1:]))
-    plain = (tuple(piece for piece in choice if not set(piece) & {'"', "\\"}) for choice in found)
-    return tuple(tuple(piece.encode("utf-8") for piece in choice) for choice in plain)
+            found.append(('"w":"', *sorted(one.words, key=len)[-1:]))
+    return tuple(tuple(piece.encode("utf-8") for piece in choice) for choice in found)
+
+
+def _plain(words: Iterable[str]) -> list[str]:
+    """Words that JSON writes as they are."""
+    return [word for word in words if not set(word) & {'"', "\\"}]
 
 
 _PIECES: Final = re.compile(r"[/\\*?\[\]{},]|\[[^\]]*\]")

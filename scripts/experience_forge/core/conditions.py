@@ -75,10 +75,18 @@ class Matcher:
             return False
         if condition.command and not _command(condition.command, step):
             return False
-        if condition.path and not (step.path and globs.matches(condition.path, step.path, self.root)):
+        if condition.path and not self._path(step):
             return False
         return not condition.error or any(
             signature.share_seen(pairs, step.lines) >= share - 1e-9 for pairs, share in self.segments
+        )
+
+    def _path(self, step: Step) -> bool:
+        """Whether the file, or beside a command pattern one of the command's words, fits the path."""
+        if step.path:
+            return globs.matches(self.condition.path, step.path, self.root)
+        return bool(self.condition.command) and any(
+            globs.matches(self.condition.path, word, self.root) for words in step.commands for word in words[1:]
         )
 
     def possible(self, step: Step) -> bool:

@@ -108,7 +108,7 @@ def steps_from(lines: Iterable[Mapping[str, Any]]) -> list[Step]:
         if line.get("r") != number:
             found.append(Step("call", number, turn, command, path, number, ident, words=words))
         if "r" in line:
-            outputs = tuple(frozenset(str(part).split()) for part in line.get("s", ()))
+            outputs = [frozenset(str(part).split()) for part in line.get("s", ())]
             found.append(Step(
                 "result", int(line["r"]), turn, command, path, number, ident, bool(line.get("f")), "", words, outputs,
             ))  # fmt: skip

@@ -14,6 +14,9 @@ from . import checks_output
 OWN: Final = frozenset({"experience-forge", "forge.py"})
 """Our own commands print entries, errors and all: what they say is never an outcome."""
 
+LOOKING: Final = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead", "ToolSearch", "WebFetch"})
+"""Tools that look at a path without touching it: a path condition is about what is written."""
+
 COMPLAINTS: Final = ("fatal: ", "error: ")
 
 PROMPT_LIMIT: Final = 4000
@@ -37,13 +40,13 @@ class Step:
     failed: bool = False
     output: str = ""
     words: frozenset[str] = frozenset()
-    known_lines: tuple[frozenset[str], ...] | None = None
+    known_lines: list[frozenset[str]] | None = None
     known_commands: list[list[str]] | None = field(default=None, repr=False)
 
     @cached_property
-    def lines(self) -> tuple[frozenset[str], ...]:
+    def lines(self) -> list[frozenset[str]]:
         """Signature words of each line of the output."""
-        return self.known_lines if self.known_lines is not None else tuple(signature.lines_of(self.output))
+        return self.known_lines if self.known_lines is not None else signature.lines_of(self.output)
 
     @cached_property
     def commands(self) -> list[list[str]]:
@@ -60,7 +63,7 @@ def steps_of(events: Iterable[Event]) -> list[Step]:
         if event.kind is EventKind.PROMPT and event.speaker is Speaker.PERSON:
             words = frozenset(tokens.terms(event.text, PROMPT_LIMIT))
             found.append(Step("prompt", event.line, event.turn, words=words))
-        elif event.kind is EventKind.CALL and (event.command or event.path):
+        elif event.kind is EventKind.CALL and (event.command or (event.path and event.tool not in LOOKING)):
             own = is_own(event.command)
             calls[event.call_id] = (event.line, own)
             if not own:

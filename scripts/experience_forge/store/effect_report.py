@@ -10,6 +10,7 @@ from typing import Any
 from ..core import coin, eprocess, verdicts
 from ..core.effect import SessionLedger, Tally
 from ..core.verdicts import Verdict
+from ..fast import coin as fast_coin
 from ..model import Entry
 from . import backtest, config, effects, entries, freshness, measure_rules, ruleset
 from .home import Home
@@ -121,7 +122,7 @@ def all_of(home: Home, language: str) -> dict[str, Any]:
             state: sum(1 for row in rows if row["state"] == state) for state in ("untestable", "untested", "never")
         },
         "claimed_together": [row["entry"] for row, kept in zip(tested, together, strict=True) if kept],
-        "faults": _faults(ledgers),
+        "faults": _faults(ledgers), "question": fast_coin.question_text(str(home.root)) or "",
     }
 
 
@@ -178,6 +179,8 @@ def lines_of_all(document: dict[str, Any], text: Text) -> Iterator[str]:
         ids = ", ".join(document["claimed_together"]) or text("effect.none_together")
         yield text("effect.together", ids=ids)
     yield text("effect.unknowable", **document["unknowable"])
+    if document["question"]:
+        yield document["question"]
     yield from _fault_lines(document["faults"], text)
 
 
