@@ -56,7 +56,11 @@ def test_a_draft_is_kept_and_nothing_else_is_written(run):
     draft = json.loads(out)["drafts"][0]
     assert code == 0
     assert (draft["id"], draft["score"], draft["suggest"], draft["stress"]) == (
-        "pip-in-a-debian-image-refuses", 5, True, True)
+        "pip-in-a-debian-image-refuses",
+        5,
+        True,
+        True,
+    )
     assert draft["confirm_command"].endswith(f"confirm {draft['id']} --digest {draft['digest']}")
     assert draft["rendered"] == proposals.load(home.current(), draft["id"]).text
     assert entries.load_all(home.current()).entries == ()
@@ -203,16 +207,19 @@ def test_undo_is_a_proposal(run):
     assert tree(home.current().entries) == before
 
 
-@pytest.mark.parametrize(("arguments", "code", "says"), [
-    (["show", "nothing"], 1, "there is no entry 'nothing'"),
-    (["nonsense"], 2, "there is no command 'nonsense'"),
-    (["draft", "--from", "missing.md"], 1, "there is no file missing.md"),
-    (["undo", "99"], 1, "there is no change 99"),
-    (["discard", "nothing"], 1, "there is no proposal 'nothing'"),
-    (["confirm", "x", "--digest", "zz"], 2, ""),
-    (["restore", "missing.zip"], 1, "there is no file missing.zip"),
-    (["move", "nothing", "--to", "profile"], 1, "there is no entry"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["show", "nothing"], 1, "there is no entry 'nothing'"),
+        (["nonsense"], 2, "there is no command 'nonsense'"),
+        (["draft", "--from", "missing.md"], 1, "there is no file missing.md"),
+        (["undo", "99"], 1, "there is no change 99"),
+        (["discard", "nothing"], 1, "there is no proposal 'nothing'"),
+        (["confirm", "x", "--digest", "zz"], 2, ""),
+        (["restore", "missing.zip"], 1, "there is no file missing.zip"),
+        (["move", "nothing", "--to", "profile"], 1, "there is no entry"),
+    ],
+)
 def test_garbage_is_answered_with_what_where_and_what_to_do(run, arguments, code, says):
     """Every refusal is one line of what and where, a hint, and the exit code of its kind."""
     got, _, err = run(*arguments)

@@ -14,27 +14,51 @@ from experience_forge.model import SECTIONS, Cite, Condition, Guard, Kind, Prove
 from helpers import entry
 
 WHOLE = entry(
-    "all-fields", kind=Kind.PITFALL, track=Track.DOMAIN, domain="python", status=Status.OUTDATED,
-    status_reason="version passed", language="zh",
-    sections=(("scenario", "场景\n两行"), ("symptom", "error: x"), ("root_cause", "根因"), ("right_action", "---\n..."),
-              ("rule", "先建 venv: 再装")),
+    "all-fields",
+    kind=Kind.PITFALL,
+    track=Track.DOMAIN,
+    domain="python",
+    status=Status.OUTDATED,
+    status_reason="version passed",
+    language="zh",
+    sections=(
+        ("scenario", "场景\n两行"),
+        ("symptom", "error: x"),
+        ("root_cause", "根因"),
+        ("right_action", "---\n..."),
+        ("rule", "先建 venv: 再装"),
+    ),
     fails_when=(Condition(error="externally-managed-environment", command="pip install *"),),
-    versions=("pip>=23",), tags=("pip",), cites=(Cite("a.py", "1-3", "ab"),), review="2027-01-01", guard=Guard.HOLD,
-    pinned=True, origin="observed", sources=(Source("s", "2026-08-28", "他说“不对”", 12, Provenance.PERSON),),
-    parents=("old-one",), revision=3, extra={"weight": 3, "nested": {"a": [1, True, None]}},
+    versions=("pip>=23",),
+    tags=("pip",),
+    cites=(Cite("a.py", "1-3", "ab"),),
+    review="2027-01-01",
+    guard=Guard.HOLD,
+    pinned=True,
+    origin="observed",
+    sources=(Source("s", "2026-08-28", "他说“不对”", 12, Provenance.PERSON),),
+    parents=("old-one",),
+    revision=3,
+    extra={"weight": 3, "nested": {"a": [1, True, None]}},
 )
 
 
 def test_an_entry_survives_a_round_trip():
-    """Every field, unknown ones with their types too, comes back from the stored form; equal entries have equal bytes."""
+    """Every field, unknown ones with their types too, comes back; equal entries have equal bytes."""
     text = codec.render(WHOLE)
     assert codec.parse(text) == WHOLE
     assert codec.render(codec.parse(text)) == text
 
 
-WORDS = st.text(
-    st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\u2028\u2029\u0085"), min_size=1, max_size=60
-).map(str.strip).filter(bool)
+WORDS = (
+    st.text(
+        st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\u2028\u2029\u0085"),
+        min_size=1,
+        max_size=60,
+    )
+    .map(str.strip)
+    .filter(bool)
+)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -42,8 +66,13 @@ WORDS = st.text(
 def test_any_text_survives_a_round_trip(title, texts, alias, part, quote):
     """Whatever a user writes into an entry stands there again after reading, quotes, colons and dashes included."""
     one = entry(
-        "any", title=title, kind=Kind.PITFALL, aliases=(alias,), applies_when=(Condition(words=part),),
-        sources=(Source(quote=quote),), sections=tuple(zip(SECTIONS[Kind.PITFALL], texts, strict=True)),
+        "any",
+        title=title,
+        kind=Kind.PITFALL,
+        aliases=(alias,),
+        applies_when=(Condition(words=part),),
+        sources=(Source(quote=quote),),
+        sections=tuple(zip(SECTIONS[Kind.PITFALL], texts, strict=True)),
     )
     assert codec.parse(codec.render(one)) == one
 
@@ -57,18 +86,33 @@ def test_all_faults_are_reported_at_once():
     with pytest.raises(Invalid) as caught:
         codec.parse(text)
     faults = "\n".join(caught.value.faults)
-    for part in ("id:", "title: at most 200", "track: one of", "review: a date", "revision:", "comand", "tags: at most 20",
-                 "body: a pitfall needs", "rule: must be one line"):
+    for part in (
+        "id:",
+        "title: at most 200",
+        "track: one of",
+        "review: a date",
+        "revision:",
+        "comand",
+        "tags: at most 20",
+        "body: a pitfall needs",
+        "rule: must be one line",
+    ):
         assert part in faults
 
 
-@pytest.mark.parametrize(("head", "says"), [
-    ("a: &x [1]\nb: *x", "aliases are not allowed"),
-    ("id: a\nid: b", "'id' stands twice"),
-    ("id: !!python/object/apply:os.system [x]\nq: !!python/object/apply:os.system [x]", "could not determine a constructor"),
-    ("id: [", "line"),
-    ("- a\n- b", "no mapping"),
-])
+@pytest.mark.parametrize(
+    ("head", "says"),
+    [
+        ("a: &x [1]\nb: *x", "aliases are not allowed"),
+        ("id: a\nid: b", "'id' stands twice"),
+        (
+            "id: !!python/object/apply:os.system [x]\nq: !!python/object/apply:os.system [x]",
+            "could not determine a constructor",
+        ),
+        ("id: [", "line"),
+        ("- a\n- b", "no mapping"),
+    ],
+)
 def test_hostile_yaml_is_refused_with_its_line(head, says):
     """Aliases, doubled keys, foreign tags and broken YAML are named, not guessed at."""
     with pytest.raises(Invalid) as caught:
@@ -114,11 +158,20 @@ def test_device_names_of_windows_are_no_ids(name):
 def test_a_change_document_survives_a_round_trip():
     """The text of a change gives back what it writes, even when an entry holds the document's own marks."""
     tricky = entry(sections=(("rule", "r"), ("why", ">>> personal/x.md from new\n<<<\n\\<<<"), ("how", "---\nh")))
-    change = changes.Change("merge", "two into one", "r", "personal", "zh", "<<<\nsummary", {"entry": "a", "n": 3}, (
-        changes.Write("personal/use-pnpm.md", "", codec.render(tricky)),
-        changes.Write("personal/old.md", "a" * 64, None),
-        changes.Write("@skills/x-y/SKILL.md", "b" * 64, "text\n"),
-    ))
+    change = changes.Change(
+        "merge",
+        "two into one",
+        "r",
+        "personal",
+        "zh",
+        "<<<\nsummary",
+        {"entry": "a", "n": 3},
+        (
+            changes.Write("personal/use-pnpm.md", "", codec.render(tricky)),
+            changes.Write("personal/old.md", "a" * 64, None),
+            changes.Write("@skills/x-y/SKILL.md", "b" * 64, "text\n"),
+        ),
+    )
     assert changes.parse("merge", changes.render(change)) == change
 
 

@@ -47,10 +47,15 @@ def test_json_and_markdown_give_the_same_entry():
     """The same fields as JSON give the same entry as the stored Markdown form."""
     first = drafts.read(ONE.replace("---\n**Symptom", "**Symptom"), as_json=False)[0]
     item = {
-        "title": "pip in a Debian image refuses to install", "aliases": ["Debian 镜像里 pip 装不了包"], "kind": "pitfall",
+        "title": "pip in a Debian image refuses to install",
+        "aliases": ["Debian 镜像里 pip 装不了包"],
+        "kind": "pitfall",
         "applies_when": [{"command": "pip install *", "error": "externally-managed-environment"}],
-        "signals": ["rework", {"kind": "root-cause", "quote": "PEP 668"}], "scenario": "Debian 12.",
-        "symptom": "error: externally-managed-environment", "root_cause": "PEP 668.", "right_action": "Make a venv.",
+        "signals": ["rework", {"kind": "root-cause", "quote": "PEP 668"}],
+        "scenario": "Debian 12.",
+        "symptom": "error: externally-managed-environment",
+        "root_cause": "PEP 668.",
+        "right_action": "Make a venv.",
         "rule": "Make a venv first.",
     }
     second = drafts.read(json.dumps(item), as_json=True)[0]
@@ -74,7 +79,9 @@ def test_unknown_keys_are_named_and_refused():
     assert "colour" in caught.value.faults[0] and "applies_when" in caught.value.faults[0]
 
 
-@pytest.mark.parametrize(("text", "as_json"), [("", False), ("  \n", True), ("{", True), ("[1, 2]", True), ("no front", False)])
+@pytest.mark.parametrize(
+    ("text", "as_json"), [("", False), ("  \n", True), ("{", True), ("[1, 2]", True), ("no front", False)]
+)
 def test_an_input_that_is_none_is_refused(text, as_json):
     """Empty, broken or foreign input is refused with a hint."""
     with pytest.raises(Invalid) as caught:
@@ -82,17 +89,22 @@ def test_an_input_that_is_none_is_refused(text, as_json):
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(("title", "aliases", "slug"), [
-    ("Use pnpm, never npm!", [], "use-pnpm-never-npm"),
-    ("用 pnpm 不要用 npm", ["use pnpm instead of npm"], "use-pnpm-instead-of-npm"),
-    ("一个中文标题", [], "pitfall-"),
-])
+@pytest.mark.parametrize(
+    ("title", "aliases", "slug"),
+    [
+        ("Use pnpm, never npm!", [], "use-pnpm-never-npm"),
+        ("用 pnpm 不要用 npm", ["use pnpm instead of npm"], "use-pnpm-instead-of-npm"),
+        ("一个中文标题", [], "pitfall-"),
+    ],
+)
 def test_an_id_comes_from_the_words(title, aliases, slug):
     """An id is made of the title's words, of an English alias for a Chinese title, else of a hash."""
     assert drafts.slug(title, aliases, "pitfall").startswith(slug)
 
 
-@pytest.mark.parametrize(("text", "language"), [("Use pnpm", "en"), ("用 pnpm", "zh"), ("", "en"), ("日志 in the ERROR log of nginx", "en")])
+@pytest.mark.parametrize(
+    ("text", "language"), [("Use pnpm", "en"), ("用 pnpm", "zh"), ("", "en"), ("日志 in the ERROR log of nginx", "en")]
+)
 def test_the_language_is_that_of_the_letters(text, language):
     """One Chinese letter in ten makes a text Chinese."""
     assert drafts.language(text) == language

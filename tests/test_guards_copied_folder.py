@@ -27,13 +27,17 @@ def copied(tmp_path):
 def call(copied, *arguments, cwd, environment):
     """Run the copied launcher from another folder."""
     return subprocess.run(
-        [sys.executable, str(copied / "scripts" / "forge.py"), *arguments], cwd=cwd, capture_output=True,
-        encoding="utf-8", env=environment, check=False,
+        [sys.executable, str(copied / "scripts" / "forge.py"), *arguments],
+        cwd=cwd,
+        capture_output=True,
+        encoding="utf-8",
+        env=environment,
+        check=False,
     )
 
 
 def test_a_copied_folder_runs_from_anywhere(copied, tmp_path):
-    """Copied into a path with a space and Chinese characters, every part of the package is found from another folder."""
+    """In a path with a space and Chinese characters, every part of the package is found from another folder."""
     environment = {**os.environ, "PYTHONUTF8": "1"}
     environment.pop("PYTHONPATH", None)
     overview = call(copied, "--help", cwd=tmp_path, environment=environment)

@@ -7,12 +7,12 @@ import json
 import zipfile
 
 import pytest
-from helpers import confirm, entry, tree
 
 from experience_forge import cli
 from experience_forge.errors import Invalid
 from experience_forge.store import archive, entries, files, home, journal
 from experience_forge.store.home import Home
+from helpers import confirm, entry, tree
 
 
 def rewritten(path, change):
@@ -39,7 +39,7 @@ def test_a_backup_gives_back_the_confirmed_library(tmp_path):
     assert journal.check(other) == []
 
 
-def test_a_secret_does_not_reach_a_backup(tmp_path):
+def test_a_secret_does_not_reach_a_backup(tmp_path, capsys):
     """A token that a hand edit brought into an entry is redacted in the backup, and the manifest names the file."""
     confirm(entry())
     token = "ghp" + "_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -49,15 +49,20 @@ def test_a_secret_does_not_reach_a_backup(tmp_path):
     assert list(manifest["redacted"]) == ["entries/personal/use-pnpm.md"]
     backup = archive.read(tmp_path / "b.zip")
     assert all(token.encode() not in data for data in backup.contents.values())
+    assert cli.main(["backup", str(tmp_path / "c.zip")]) == 0
+    assert "redacted in the backup: entries/personal/use-pnpm.md" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    (lambda m: m.update({"entries/personal/use-pnpm.md": b"other"}), "has other bytes"),
-    (lambda m: m.pop("entries/personal/use-pnpm.md"), "is missing"),
-    (lambda m: m.update({"../evil.md": b"x"}), "is no path of a data home"),
-    (lambda m: m.update({"entries/../../evil.md": b"x"}), "is no path of a data home"),
-    (lambda m: m.update({archive.MANIFEST: json.dumps({"v": 99, "files": {}}).encode()}), "its format is 99"),
-])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda m: m.update({"entries/personal/use-pnpm.md": b"other"}), "has other bytes"),
+        (lambda m: m.pop("entries/personal/use-pnpm.md"), "is missing"),
+        (lambda m: m.update({"../evil.md": b"x"}), "is no path of a data home"),
+        (lambda m: m.update({"entries/../../evil.md": b"x"}), "is no path of a data home"),
+        (lambda m: m.update({archive.MANIFEST: json.dumps({"v": 99, "files": {}}).encode()}), "its format is 99"),
+    ],
+)
 def test_a_damaged_or_foreign_archive_is_refused(tmp_path, change, says):
     """Changed bytes, missing files, paths that lead out and newer formats are each named."""
     confirm(entry())

@@ -66,8 +66,12 @@ def test_undo_is_a_change_and_can_be_undone():
     confirm(one)
     stored = entries.get(here, "use-pnpm")
     guarded = dataclasses.replace(one, guard=Guard.DENY, revision=2)
-    change = changes.Change("guard", "guard deny: use-pnpm", summary="guard: remind -> deny", writes=(
-        changes.Write(stored.key, stored.sha256, codec.render(guarded)),))
+    change = changes.Change(
+        "guard",
+        "guard deny: use-pnpm",
+        summary="guard: remind -> deny",
+        writes=(changes.Write(stored.key, stored.sha256, codec.render(guarded)),),
+    )
     proposal = proposals.create(here, "guard", changes.render(change), {}, "guard-use-pnpm")
     record = library.apply(here, proposal, Consent("terminal", "now", "terminal")).record
     assert entries.get(here, "use-pnpm").entry.guard is Guard.DENY
@@ -87,8 +91,13 @@ def test_a_change_made_for_other_bytes_is_refused():
     """A proposal does not overwrite an entry that changed after it was proposed."""
     here = home.current()
     confirm(entry())
-    change = changes.Change("status", "outdated", writes=(
-        changes.Write("personal/use-pnpm.md", "0" * 64, codec.render(entry(status=Status.OUTDATED, revision=2))),))
+    change = changes.Change(
+        "status",
+        "outdated",
+        writes=(
+            changes.Write("personal/use-pnpm.md", "0" * 64, codec.render(entry(status=Status.OUTDATED, revision=2))),
+        ),
+    )
     proposal = proposals.create(here, "status", changes.render(change), {}, "status-use-pnpm")
     with pytest.raises(Refused) as caught:
         library.apply(here, proposal, Consent("terminal", "now", "terminal"))

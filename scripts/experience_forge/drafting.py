@@ -167,14 +167,16 @@ def _redacted(entry: Entry) -> tuple[Entry, dict[str, int]]:
 
 
 def _clean_condition(condition: Any, clean: Any) -> Any:
-    return dataclasses.replace(condition, **{name: clean("condition", text) for name, text in condition.parts().items()})
+    cleaned = {name: clean("condition", text) for name, text in condition.parts().items()}
+    return dataclasses.replace(condition, **cleaned)
 
 
 def _vetted(entry: Entry) -> list[str]:
     findings = vet.vet_entry(entry, ruleset.load("poison"))
     blocked = [f"{f.field}: {reason}" for f in findings if f.verdict == "block" for reason in f.reasons]
     if blocked:
-        raise Invalid(f"the draft '{entry.title[:60]}' is blocked", "take these out, or write them in plain words", blocked)
+        what = f"the draft '{entry.title[:60]}' is blocked"
+        raise Invalid(what, "take these out, or write them in plain words", blocked)
     return [f"{f.field}: {reason}" for f in findings if f.verdict == "warn" for reason in f.reasons]
 
 

@@ -55,7 +55,7 @@ class Output:
         """Print one line to stderr: progress, hints, warnings."""
         self.stderr.write(text + "\n")
 
-    def text(self, name: str, **values: object) -> str:
+    def text(self, name: str, /, **values: object) -> str:
         """The message `name` in the user's language, its fields filled in.
 
         Raises:
@@ -63,7 +63,7 @@ class Output:
         """
         return self.texts[name].format(**values)
 
-    def say(self, name: str, **values: object) -> None:
+    def say(self, name: str, /, **values: object) -> None:
         """Print the message `name` as a line of result."""
         self.line(self.text(name, **values))
 

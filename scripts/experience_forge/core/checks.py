@@ -48,7 +48,7 @@ def line(fields: Fields, name: str, limit: int, faults: list[str], required: boo
         faults.append(f"{name}: must be one line, is '{shown(value)}'")
     if len(value) > limit:
         faults.append(f"{name}: at most {limit} characters, has {len(value)}: '{shown(value)}'")
-    return value
+    return str(value)
 
 
 def lines(fields: Fields, name: str, count: int, limit: int, faults: list[str]) -> tuple[str, ...]:
