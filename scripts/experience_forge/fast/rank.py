@@ -13,7 +13,9 @@ if TYPE_CHECKING:  # typing is too slow an import for a hook
 
 TERMS = 24
 SIGNATURE_POINTS = 60.0
-FLOOR = 6.0
+FLOOR = 14.0
+"""No index speaks at a prompt below this: one rare word in a title reaches 12."""
+COMMITS = 5
 PROMPT_SCOPE = 1000
 """Above so many entries in scope the ranked search does not speak at a prompt (measured: false alarms rise)."""
 
@@ -181,8 +183,22 @@ def prompt_floor(connection: "Any", prompts: "Iterable[str]", complaints: "Mappi
         if complains(text, complaints):
             found = search(connection, text, (), 1)
             scores.append(found[0][0] if found else 0.0)
+    return _floor(scores, 20)
+
+
+def start_floor(connection: "Any", prompts: "Sequence[str]") -> float:
+    """The score above which an entry fits a session start: everyday tasks, five at a time, stand for commits.
+
+    Nine of ten such groups stay below.
+    """
+    groups = ["\n".join(prompts[at:at + COMMITS]) for at in range(0, len(prompts), COMMITS)]
+    found = [search(connection, group, (), 1) for group in groups]
+    return _floor([one[0][0] if one else 0.0 for one in found], 10)
+
+
+def _floor(scores: list[float], one_of: int) -> float:
     scores.sort(reverse=True)
-    return round(max(FLOOR, scores[len(scores) // 20] if scores else 0.0), 2)
+    return round(max(FLOOR, scores[len(scores) // one_of] if scores else 0.0), 2)
 
 
 def prompt_words(text: str) -> list[str]:

@@ -260,8 +260,10 @@ def _substitution(reader: _Reader, found: list[list[str]], depth: int) -> str:
     return text[begin:reader.at]
 
 
-def _closing(text: str, at: int) -> int:
+def _closing(text: str, at: int, depth: int = 0) -> int:
     """Index of the parenthesis that closes the one before `at`; quotes and nested ones skipped."""
+    if depth > _DEPTH:
+        return len(text)
     level = 1
     while at < len(text):
         mark = text[at]
@@ -279,7 +281,7 @@ def _closing(text: str, at: int) -> int:
                 if text[at] == "\\":
                     at += 1
                 elif text.startswith("$(", at):
-                    at = _closing(text, at + 2)
+                    at = _closing(text, at + 2, depth + 1)
                 at += 1
         elif mark == "(":
             level += 1

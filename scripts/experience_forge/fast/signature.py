@@ -64,7 +64,13 @@ def _sides(line: str) -> "Iterator[str]":
 
 
 def _place(chunk: str) -> bool:
-    return ("/" in chunk or "\\" in chunk) and (is_path(chunk) or "://" in chunk)
+    if "/" not in chunk and "\\" not in chunk:
+        return False
+    if is_path(chunk) or "://" in chunk:
+        return True
+    # `src/a.ts:10:5`: one separator, and the ending of a file.
+    name = chunk.replace("\\", "/").rpartition("/")[2].rstrip("\"'`.,:;)]>0123456789")
+    return name.rpartition(".")[2].lower() in _ENDINGS and "." in name
 
 
 def _word(word: str) -> tuple[str, ...]:

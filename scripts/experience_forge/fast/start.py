@@ -17,7 +17,9 @@ def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
     data = context.data
     recall = deliver.Recall(context)
     try:
-        if data.get("source") == "compact" and recall.session:
+        if not recall.session:
+            return None
+        if data.get("source") == "compact":
             spool.append(recall.home, recall.session, {"what": "state", "state": "compact", "event": context.event})
         if not recall.open() or not recall.prefilter.head.get("entries") or recall.silent():
             return None
@@ -56,7 +58,7 @@ def candidates(recall: deliver.Recall, loaded_text: str) -> "list[tuple[dict[str
     if project.git:
         words += [git.branch(project.git).replace("/", " "), *git.messages(project.git)]
     connection, scope = recall.database(), recall.scope
-    (floor,) = connection.execute("SELECT value FROM meta WHERE name = 'prompt_floor'").fetchone()
+    (floor,) = connection.execute("SELECT value FROM meta WHERE name = 'start_floor'").fetchone()
     scores = {n: score for score, n in rank.search(connection, "\n".join(words), scope, CANDIDATES)}
     where, values = rank.in_scope(scope)
     for name, cosine in meaning(recall).items():

@@ -100,6 +100,11 @@ def noise(word: str) -> bool:
     if low.startswith("0x"):
         # Windows result codes have eight digits and begin with 8 or C; the rest are addresses.
         return not (len(low) == 10 and low[2] in "8c")
+    if low[0].isdigit():
+        # Times, sizes and durations (`02T10`, `31ms`); a code of a database (`42P01`) stays.
+        letters = [mark for mark in word if mark.isalpha()]
+        if len(letters) <= 2 and not (len(word) == 5 and word[2:3].isalpha() and letters != ["T"]):
+            return True
     return len(low) >= 7 and _HEX.issuperset(low) and not low.isalpha()
 
 
@@ -138,9 +143,10 @@ def _latin(word: str, out: list[str]) -> None:
         return
     parts = parts_of(word)
     if len(parts) > 1:
-        out.append(low.replace("_", ""))
         lows = [part.lower() for part in parts if len(part) > 2 and part.isalpha()]
         out.extend(stem(part) for part in lows if part not in STOP)
+        # The whole name comes last: a version number behind it joins it.
+        out.append(low.replace("_", ""))
     elif low not in STOP:
         out.append(stem(low))
 

@@ -358,6 +358,8 @@ def _calibrate(connection: sqlite3.Connection) -> None:
     prompts = [str(line) for line in (*lists["prompts"], *lists["everyday_complaints"])]
     floor = rank.prompt_floor(connection, prompts, _complaints())
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('prompt_floor', ?)", (str(floor),))
+    start = rank.start_floor(connection, [str(line) for line in lists["prompts"]])
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('start_floor', ?)", (str(start),))
     connection.execute("INSERT OR REPLACE INTO meta SELECT 'calibrated', count(*) FROM entries")
 
 
