@@ -32,22 +32,7 @@ _PAIRS = (
 """What a plain search looks for first, and the pattern that its line must hold; the search is what is fast."""
 
 _TEXT = tuple((needle, Pattern(pattern)) for needle, pattern in _PAIRS)
-_RAW_NEEDLES = (
-    b"ailed",
-    b"ailure",
-    b"rror",
-    b"xception: ",
-    b"FAIL",
-    b"raceback",
-    b"fatal: ",
-    b"panic: ",
-    b"xit ",
-    b"ERR!",
-    b"not found",
-    b"No such",
-    b"ndefined: ",
-)
-_ANY = Pattern("|".join(pattern for _, pattern in _PAIRS))
+_RAW = tuple((needle.encode(), Pattern(pattern)) for needle, pattern in _PAIRS)
 _LOOKED_AT = 20_000
 _REACH = 160
 
@@ -95,13 +80,13 @@ def failure_line(output: str) -> str:
 
 def raw_failed(line: bytes, begin: int = 0) -> bool:
     """The same on the raw JSON of a result from byte `begin` on, where a line break is `\\n`; may say yes too often."""
-    for needle in _RAW_NEEDLES:
+    for needle, pattern in _RAW:
         found = line.find(needle, begin)
         while found >= 0:
             first = max(line.rfind(b"\\n", max(begin, found - _REACH), found) + 2, found - _REACH)
-            last = found + 40
+            last = found + len(needle) + 20
             part = line[first:last].decode("utf-8", "replace").split('"content":')[-1].lstrip(' "')
-            if _ANY.search(part):
+            if pattern.search(part):
                 return True
             found = line.find(needle, last)
     return False

@@ -10,7 +10,7 @@ warning there are ordinary work. The first attempt is round 0.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from ..model import Episode, Event, EventKind
 from .checks_output import only_looks
@@ -139,8 +139,8 @@ class Tracker:
     def to_json(self) -> dict[str, Any]:
         """A mapping that `from_json` takes back; ended episodes without rework are let go."""
         return {
-            "done": [asdict(item) for item in self.done if item.rework_rounds],
-            "open": asdict(self.open) if self.open else None,
+            "done": [dict(vars(item)) for item in self.done if item.rework_rounds],
+            "open": dict(vars(self.open)) if self.open else None,
         }
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 
 from ..fast import system
 
@@ -53,7 +53,7 @@ class Position:
 
     def to_json(self) -> dict[str, Any]:
         """A mapping that `from_json` takes back."""
-        return asdict(self)
+        return dict(vars(self))
 
     @classmethod
     def from_json(cls, data: Any) -> Position:
@@ -87,38 +87,45 @@ class Lines:
         self._position = position
         self.torn = False
 
-    def blocks(self) -> Iterator[list[bytes | None]]:
-        """Lists of lines; the position moves past a list when the next one is asked for."""
-        self._file.seek(self._position.offset)
+    def chunks(self) -> Iterator[bytes | None]:
+        """Whole lines, many in one piece that ends with a newline; the position moves past a piece afterwards."""
+        position = self._position
+        self._file.seek(position.offset)
         carry: list[bytes] = []
         size = 0
         while block := self._file.read(BLOCK_BYTES):
-            parts: list[bytes | None] = list(block.split(b"\n"))
-            last = parts.pop()
-            if not parts:
+            end = block.rfind(b"\n") + 1
+            if not end:
                 size += len(block)
-                if size <= LONGEST_LINE:
-                    carry.append(block)
+                carry = [*carry, block] if size <= LONGEST_LINE else []
                 continue
-            first = parts[0] or b""
-            size += len(first)
-            parts[0] = b"".join([*carry, first]) if size <= LONGEST_LINE else None
-            yield parts
-            self._position.line += len(parts)
-            self._position.offset += size + sum(len(part) for part in parts[1:] if part) + len(parts)
-            carry, size = [last or b""], len(last or b"")
+            first = block.find(b"\n") + 1 if size > LONGEST_LINE else 0
+            if first:
+                yield None
+                position.line += 1
+                position.offset += size + first
+                carry, size = [], 0
+            piece = b"".join([*carry, block[first:end]])
+            if piece:
+                yield piece
+                position.line += piece.count(b"\n")
+                position.offset += len(piece)
+            carry, size = [block[end:]], len(block) - end
         if size:
             self.torn = True
-            yield [b"".join(carry) if size <= LONGEST_LINE else None]
+            yield b"".join(carry) if size <= LONGEST_LINE else None
             if self.torn:
-                self._position.line += 1
-                self._position.offset += size
+                position.line += 1
+                position.offset += size
 
     def __iter__(self) -> Iterator[tuple[int, bytes | None]]:
         """Each line with its number, counted from 1 in the file."""
-        for block in self.blocks():
+        for piece in self.chunks():
             number = self._position.line
-            for line in block:
+            if piece is None:
+                yield number + 1, None
+                continue
+            for line in piece.removesuffix(b"\n").split(b"\n"):
                 number += 1
                 yield number, line
 

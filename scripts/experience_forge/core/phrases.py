@@ -32,6 +32,10 @@ _ASKS = Pattern(
     r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do(?! not)|does|did|can|could|should|would|will|shall|has|have"
     r"|isn't|aren't|don't (?:we|you|they)|doesn't|didn't|shouldn't|wouldn't|couldn't|can't (?:we|you|i)|any)\b"
 )
+_BULLET = Pattern(r"^(?:[-*•]|\d+[.)、])\s+")
+_GOES_ON = Pattern(
+    r"^(?:please )?(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b|^(?:继续|接着|好了?|可以|执行)"
+)
 _ZH_ASKS = Pattern(r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$")
 
 
@@ -82,20 +86,63 @@ class Before:
 
 
 class _Text:
-    """A stretch of the prompt; what damps a cue in it is looked for when a cue was found."""
+    """A stretch of the prompt; what damps a cue in it is looked for only when a cue was found."""
 
-    __slots__ = ("_rules", "calm_in", "question", "text")
+    __slots__ = ("_question", "_rules", "calm_in", "text")
 
-    def __init__(self, rules: Phrases, text: str, question: bool, calm_in: str | None = None) -> None:
-        self._rules, self.text, self.question = rules, text, question
+    def __init__(self, rules: Phrases, text: str, question: bool | None, calm_in: str | None = None) -> None:
+        self._rules, self.text, self._question = rules, text, question
         self.calm_in = text if calm_in is None else calm_in
 
+    @property
+    def question(self) -> bool:
+        """Whether it asks."""
+        if self._question is None:
+            self._question = is_question(self.text)
+        return self._question
+
     def damps(self, cue: Cue) -> bool:
-        """Whether praise, or something merely supposed, takes a correction back."""
+        """Whether a question, praise, or something merely supposed takes the cue back."""
+        if not cue.question and self.question:
+            return True
         if cue.kind != "correction":
             return False
         calm = self._rules.calm.search(self.calm_in)
         return bool(calm or (cue.needs in ("work", "own") and self._rules.supposed.search(self.text)))
+
+
+class _Parts:
+    """A prompt as the cues read it: its start, its sentences, its clauses; each made when first read."""
+
+    def __init__(self, rules: Phrases, plain: str) -> None:
+        self._rules, self._plain = rules, plain
+        self._made: dict[str, list[_Text]] = {}
+
+    def __getitem__(self, reads: str) -> list[_Text]:
+        if reads not in self._made:
+            self._made[reads] = {"start": self._start, "sentence": self._sentences, "clause": self._clauses}[reads]()
+        return self._made[reads]
+
+    def _start(self) -> list[_Text]:
+        start = self._plain
+        if start[0] == "@":
+            start = re.sub(r"^(?:@\S+\s+)+", "", start)
+        start = start[:START_REACH]
+        first = next(iter(_SENTENCE.findall(start)), start)
+        return [_Text(self._rules, start, is_question(first.strip()), first[:60])]
+
+    def _sentences(self) -> list[_Text]:
+        texts = (sentence.strip() for text in _looked_at(self._plain) for sentence in _SENTENCE.findall(text))
+        return [_Text(self._rules, text, None) for text in texts if text]
+
+    def _clauses(self) -> list[_Text]:
+        found = []
+        for sentence in self["sentence"]:
+            parts = [part.strip() for part in _CLAUSE_END.split(sentence.text) if part and part.strip()]
+            found += [_Text(self._rules, part, None) for part in parts]
+            if parts and sentence.text.rstrip().endswith(("?", "？")):
+                found[-1] = _Text(self._rules, parts[-1], True)
+        return found
 
 
 class Phrases:
@@ -112,6 +159,7 @@ class Phrases:
         sets = {f"{{{name}}}": str(text) for name, text in dict(rules.get("sets") or {}).items()}
         faults: list[str] = []
         self.cues = tuple(cue for item in rules.get("cues") or () if (cue := _cue(item, sets, faults)))
+        self._hints = _indexed(self.cues)
         if faults:
             raise Invalid("rules/phrases.yaml does not hold", "restore the file or install again", faults)
         self.calm = Pattern("|".join(f"(?:{text})" for text in rules["calm"]))
@@ -129,11 +177,10 @@ class Phrases:
         if not plain:
             return []
         hits: dict[str, Hit] = {}
-        parts = self._parts(plain)
-        for cue in self.cues:
-            if not before.allows(cue.needs) or (cue.short and len(plain) > cue.short):
-                continue
-            if not any(hint in plain for hint in cue.hint):
+        parts = _Parts(self, plain)
+        for number in sorted(self._hinted(plain)):
+            cue = self.cues[number]
+            if not before.allows(cue.needs) or (cue.short and len(plain) > cue.short) or cue.kind in hits:
                 continue
             found = self._first(cue, parts[cue.reads], before)
             if found:
@@ -146,62 +193,48 @@ class Phrases:
             del hits["correction"]
         return list(hits.values())
 
+    def _hinted(self, plain: str) -> set[int]:
+        """Numbers of the cues of which a hint stands in the text; its pairs of letters say which hints to try."""
+        found: set[int] = set()
+        for key in self._hints.keys() & {*zip(plain, plain[1:], strict=False), *((mark, "") for mark in set(plain))}:
+            for hint, numbers in self._hints[key]:
+                if hint in plain:
+                    found |= numbers
+        return found
+
     def _first(self, cue: Cue, texts: list[_Text], before: Before) -> str:
+        if cue.name.endswith(".no") and before.asked:
+            return ""
         for part in texts:
-            if part.question and not cue.question:
-                continue
-            if cue.name.endswith(".no") and before.asked:
-                continue
-            if not any(hint in part.text for hint in cue.hint) or not cue.find.search(part.text):
+            if not any(map(part.text.__contains__, cue.hint)) or not cue.find.search(part.text):
                 continue
             if (cue.spoil is not None and cue.spoil.search(part.text)) or part.damps(cue):
                 continue
             return part.text
         return ""
 
-    def _speaks_up(self, parts: Mapping[str, list[_Text]]) -> bool:
+    def _speaks_up(self, parts: _Parts) -> bool:
         """After an interrupt, a statement that is no question, no praise and no `go on` redirects the agent."""
-        first = parts["sentence"][0]
+        sentences = parts["sentence"]
+        first = sentences[0]
         return not (
-            first.question
-            or self.calm.search(first.text)
+            any(part.question for part in sentences)
             or len(first.text) < 4
-            or any(part.question for part in parts["sentence"])
-            or re.match(
-                r"^(?:please )?(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b|^(?:继续|接着|好了?|可以|执行)",
-                first.text,
-            )
+            or self.calm.search(first.text)
+            or _GOES_ON.match(first.text)
         )
 
-    def _parts(self, plain: str) -> dict[str, list[_Text]]:
-        sentences: list[_Text] = []
-        clauses: list[_Text] = []
-        for text in _looked_at(plain):
-            for sentence in _SENTENCE.findall(text):
-                sentence = sentence.strip()
-                if sentence:
-                    clauses += self._clauses(sentence)
-                    sentences.append(_Text(self, sentence, _is_question(sentence)))
-        start = re.sub(r"^(?:@\S+\s+)+", "", plain)[:START_REACH]
-        first = next(iter(_SENTENCE.findall(start)), start)
-        return {
-            "sentence": sentences or [_Text(self, plain[:START_REACH], False)],
-            "clause": clauses,
-            "start": [_Text(self, start, _is_question(first.strip()), calm_in=first[:60])],
-        }
 
-    def _clauses(self, sentence: str) -> list[_Text]:
-        parts = [part.strip() for part in _CLAUSE_END.split(sentence) if part and part.strip()]
-        asked = bool(re.search(r"[?？]\s*$", sentence))
-        opened = bool(_ASKS.match(sentence))
-        found = []
-        for number, part in enumerate(parts):
-            last = number == len(parts) - 1
-            question = bool(_ASKS.match(part) or _ZH_ASKS.search(part)) or (
-                asked and (last or (opened and number == 0))
-            )
-            found.append(_Text(self, part, question))
-        return found
+def _indexed(cues: tuple[Cue, ...]) -> dict[tuple[str, str], list[tuple[str, set[int]]]]:
+    """All hints by their first two characters, each with the numbers of its cues."""
+    holders: dict[str, set[int]] = {}
+    for number, cue in enumerate(cues):
+        for hint in cue.hint:
+            holders.setdefault(hint, set()).add(number)
+    index: dict[tuple[str, str], list[tuple[str, set[int]]]] = {}
+    for hint, numbers in holders.items():
+        index.setdefault((hint[0], hint[1:2]), []).append((hint, numbers))
+    return index
 
 
 def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:
@@ -234,8 +267,14 @@ def _filled(pattern: str, sets: Mapping[str, str]) -> str:
 
 
 def _plain(words: str) -> str:
-    text = words.lower().replace("’", "'").replace("`", "'").replace("´", "'")
-    return re.sub(r"[ \t\u3000]+", " ", re.sub(r"^\s*(?:[-*•]|\d+[.)、])\s+", "", text)).strip()
+    text = words.lower().strip()
+    if not text.isascii():
+        text = text.replace("’", "'").replace("´", "'").replace("\u3000", " ")
+    if text[:1] in "-*•0123456789":
+        text = _BULLET.sub("", text)
+    while "  " in text or "\t" in text:
+        text = text.replace("\t", " ").replace("  ", " ")
+    return text.replace("`", "'")
 
 
 def _looked_at(plain: str) -> tuple[str, ...]:
@@ -244,5 +283,6 @@ def _looked_at(plain: str) -> tuple[str, ...]:
     return plain[:LONG_HEAD], plain[-LONG_TAIL:]
 
 
-def _is_question(sentence: str) -> bool:
-    return bool(re.search(r"[?？]\s*$", sentence) or _ZH_ASKS.search(sentence) or _ASKS.match(sentence))
+def is_question(text: str) -> bool:
+    """Whether a sentence or clause asks, in either language, with its mark or without."""
+    return text.endswith(("?", "？")) or bool(_ASKS.match(text) or (not text.isascii() and _ZH_ASKS.search(text)))

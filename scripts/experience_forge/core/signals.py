@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from ..model import Episode, Event, EventKind, Signal, SignalKind, Speaker
 from . import checks_output, speakers
@@ -26,6 +26,7 @@ QUOTE = 200
 WORK_REACH = 3
 """Turns for which an edit or a run counts as what a complaint is about."""
 
+_CHINESE = Pattern(r"[\u4e00-\u9fff]")
 _ASKS = Pattern(r"[?？]\s*(?:[*_`)\]]|\s)*$")
 _REQUEST = Pattern(
     r"^\W*(?:(?:ok|okay|so|and|now|then|great|good|cool|yes|next|alright|also)[,.!]? )*(?:can|could|would|will) (?:you|we|u)\b|请|帮我|给我",
@@ -66,9 +67,9 @@ class Watch:
     ) -> None:
         self.phrases = phrases
         self.weights = weights
-        self.causes = [Pattern(text, re.I) for text in explain.get("root_cause", ())]
-        self.choices = [Pattern(text, re.I) for text in explain.get("design", ())]
-        self.reasons = [Pattern(text, re.I) for text in explain.get("reason", ())]
+        self.causes, self.choices, self.reasons = (
+            tuple(map(str, explain.get(name, ()))) for name in ("root_cause", "design", "reason")
+        )
         self.keep_turns = keep_turns
         self.turns: list[Turn] = []
         self.signals: list[Signal] = []
@@ -141,7 +142,7 @@ class Watch:
                 continues=heard.why != "person" or _goes_on(heard.words),
             )
             state.last_prompt = heard.words[:QUOTE]
-            state.chinese += any("\u4e00" <= letter <= "\u9fff" for letter in heard.words[:QUOTE])
+            state.chinese += not heard.words[:QUOTE].isascii() and bool(_CHINESE.search(heard.words[:QUOTE]))
             state.prompts += 1
         state.next_turn()
 
@@ -174,18 +175,15 @@ class Watch:
     def _explained(self, event: Event) -> None:
         """The agent names a cause after several failures, or a choice with its alternatives and reason."""
         state = self.before
-        text = event.text[:6000]
+        text = event.text[:6000].lower()
         if state.failed_turns >= 2:
-            for cause in self.causes:
-                found = cause.search(text)
-                if found:
-                    self._once(SignalKind.ROOT_CAUSE, event, _around(text, found.start()), "cause-after-failures")
-                    state.failed_turns = 0
-                    break
-        if any(choice.search(text) for choice in self.choices) and any(reason.search(text) for reason in self.reasons):
-            found = next(choice.search(text) for choice in self.choices if choice.search(text))
-            assert found is not None
-            self._once(SignalKind.DESIGN, event, _around(text, found.start()), "alternatives-weighed")
+            place = _first(self.causes, text)
+            if place >= 0:
+                self._once(SignalKind.ROOT_CAUSE, event, _around(event.text, place), "cause-after-failures")
+                state.failed_turns = 0
+        place = _first(self.choices, text)
+        if place >= 0 and _first(self.reasons, text) >= 0:
+            self._once(SignalKind.DESIGN, event, _around(event.text, place), "alternatives-weighed")
 
     def _once(self, kind: SignalKind, event: Event, quote: str, detector: str) -> None:
         if not any(signal.kind is kind and signal.turn == event.turn for signal in self.signals):
@@ -199,9 +197,9 @@ class Watch:
     def to_json(self) -> dict[str, Any]:
         """A mapping that `resume` takes back."""
         return {
-            "before": asdict(self.before),
+            "before": {**vars(self.before), "failures": dict(self.before.failures)},
             "tracker": self.tracker.to_json(),
-            "signals": [{**asdict(signal), "kind": signal.kind.value} for signal in self.signals[-100:]],
+            "signals": [{**vars(signal), "kind": signal.kind.value} for signal in self.signals[-100:]],
         }
 
     def resume(self, data: Any) -> None:
@@ -243,6 +241,15 @@ class _State:
     def next_turn(self) -> None:
         self.ever = self.ever or self.calls > 0 or self.spoke
         self.calls, self.spoke, self.asked, self.stopped = 0, False, False, False
+
+
+def _first(words: tuple[str, ...], text: str) -> int:
+    """Where the first of these words that is there stands; -1 without any."""
+    for word in words:
+        place = text.find(word)
+        if place >= 0:
+            return place
+    return -1
 
 
 def _as_written(text: str, found: str) -> str:
