@@ -1,0 +1,228 @@
+"""The gate before every entry: block, warn or clean, with reasons a person can read.
+
+Text filters are the last line, not the first: consent, provenance and escaping hold without them
+(docs/safety.md). They say what is odd, so that a person sees it before confirming.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..fast import visible
+from ..model import Entry
+from . import folding, vet_fields
+from .vet_rules import Pattern, Rules
+
+BLOCK, WARN, CLEAN = "block", "warn", "clean"
+FIELDS = (
+    "lesson",
+    "title",
+    "trigger",
+    "evidence",
+    "id",
+    "domain",
+    "project",
+    "command",
+    "frontmatter",
+    "condition",
+)
+"""Where a text would land; `condition` is a pattern to match with, so commands in it are no orders."""
+
+_ONE_LINE = frozenset(FIELDS) - {"lesson", "evidence", "frontmatter"}
+_NAMES = frozenset(("id", "domain", "project"))
+_CODE = re.compile(
+    r"(`{1,3})(?!`)(?:(?!\1)[^\n]){1,400}\1(?!`)|^(?:```|~~~)[^\n]*\n[\s\S]{0,20000}?^(?:```|~~~)[ \t]*$", re.M
+)
+_CLAUSE_START = re.compile(r"[.;。；!！?？\n](?=\s|[^\x00-\x7f]|\Z)|[，,](?=\s*(?:then|and then|so|但|然后))")
+_QUOTED = (('"', '"'), ("“", "”"), ("「", "」"), ("『", "』"), ("'", "'"), ("`", "`"))
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`verdict` is block, warn or clean; `reasons` are sentences, the gravest first."""
+
+    verdict: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A field of an entry that is not clean."""
+
+    field: str
+    verdict: str
+    reasons: tuple[str, ...]
+
+
+def vet(field: str, text: str, rules: Mapping[str, Any], language: str = "en") -> Verdict:
+    """Judge one text for the field in which it would land.
+
+    Args:
+        field: one of FIELDS; an unknown one is judged as a lesson.
+        rules: the rule file `poison.yaml`.
+        language: of the reasons, `en` or `zh`.
+    """
+    compiled = Rules.of(rules)
+    found = [*_characters(field, text), *_shape(field, text), *_worded(field, text, compiled)]
+    reasons: dict[str, None] = {}
+    for verdict in (BLOCK, WARN):
+        for kind, grade, detail in found:
+            if grade == verdict:
+                reasons[compiled.reason(kind, language, _shown(detail))] = None
+    grades = {grade for _, grade, _ in found}
+    return Verdict(BLOCK if BLOCK in grades else WARN if WARN in grades else CLEAN, tuple(reasons))
+
+
+def vet_entry(entry: Entry, rules: Mapping[str, Any], language: str = "en") -> tuple[Finding, ...]:
+    """Judge all fields of an entry; only the fields that are not clean come back."""
+    findings = []
+    for name, field, text in _fields_of(entry):
+        verdict = vet(field, text, rules, language)
+        if verdict.verdict != CLEAN:
+            findings.append(Finding(name, verdict.verdict, verdict.reasons))
+    return tuple(findings)
+
+
+def _fields_of(entry: Entry) -> Iterator[tuple[str, str, str]]:
+    """(name to show, field, text) of everything in an entry that came from outside."""
+    yield from (("id", "id", entry.id), ("title", "title", entry.title))
+    yield from (("alias", "title", alias) for alias in entry.aliases)
+    yield from ((name, "lesson", text) for name, text in entry.sections)
+    if entry.domain:
+        yield "domain", "domain", entry.domain
+    if entry.project:
+        yield "project", "project", entry.project
+    for name, conditions in (("applies_when", entry.applies_when), ("fails_when", entry.fails_when)):
+        for condition in conditions:
+            yield from ((f"{name}.{part}", "condition", text) for part, text in condition.parts().items())
+    yield from (("tag", "condition", tag) for tag in (*entry.tags, *entry.versions))
+    yield from (("source", "evidence", source.quote) for source in entry.sources if source.quote)
+    yield from (("cite", "condition", cite.path) for cite in entry.cites)
+    if entry.status_reason:
+        yield "status_reason", "title", entry.status_reason
+    yield from ((f"unknown {name}", "lesson", text) for name, text in _texts(entry.extra))
+
+
+def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield name or str(key), str(key)
+            yield from _texts(item, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, Iterable):
+        for item in value:
+            yield from _texts(item, name)
+
+
+def _shown(detail: str) -> str:
+    text = visible.escape(detail.strip())
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def _characters(field: str, text: str) -> Iterator[tuple[str, str, str]]:
+    hidden = folding.hidden(text)
+    if hidden:
+        yield "hidden", BLOCK, ", ".join(dict.fromkeys(hidden))
+    controls = folding.controls(text)
+    if controls:
+        yield "control", BLOCK, ", ".join(dict.fromkeys(controls))
+    mixed = folding.mixed_words(text)
+    if mixed:
+        yield "lookalike", BLOCK if field in _NAMES or field == "command" else WARN, mixed[0]
+    styled = folding.styled(text)
+    if styled:
+        yield "styled", BLOCK if field in _NAMES else WARN, styled[0]
+    if field in _ONE_LINE and ("\n" in text or "\r" in text):
+        yield "one-line", BLOCK, ""
+
+
+def _shape(field: str, text: str) -> Iterator[tuple[str, str, str]]:
+    if field in _NAMES:
+        yield from vet_fields.name(field, text)
+    elif field == "command":
+        yield from vet_fields.command(text)
+    elif field == "frontmatter":
+        yield from vet_fields.frontmatter(text)
+    elif field != "condition":
+        yield from vet_fields.body(text, one_line=field in _ONE_LINE)
+
+
+def _worded(field: str, text: str, rules: Rules) -> Iterator[tuple[str, str, str]]:
+    """What the words say, in every reading of the text."""
+    folded = folding.fold(text)
+    plain = _CODE.sub(lambda match: " " * len(match.group()), folded)
+    for pattern in rules.patterns:
+        if field == "condition" and pattern.kind not in rules.in_conditions:
+            continue
+        hit = _hit(pattern, plain if pattern.skip_code else folded, folded, rules)
+        if hit is not None:
+            yield pattern.kind, pattern.verdict, hit
+    orders = [pattern for pattern in rules.patterns if pattern.kind in rules.in_disguise]
+    readings = folding.disguises(folded)
+    if len(folded) <= 4000:
+        readings += folding.turned(folded)
+    for reading in readings:
+        for pattern in orders:
+            hit = _hit(pattern, reading, reading, rules) if reading != folded else None
+            if hit is not None and not _hit(pattern, folded, folded, rules):
+                yield "disguised", WARN, hit
+    if field != "condition":
+        yield from vet_fields.blobs(text, lambda decoded: _orders(decoded, orders, rules))
+        yield from (("typosquat", WARN, word) for word in rules.near_packages(text))
+
+
+def _orders(text: str, patterns: Iterable[Pattern], rules: Rules) -> bool:
+    folded = folding.fold(text)
+    return any(_hit(pattern, folded, folded, rules) is not None for pattern in patterns)
+
+
+def _hit(pattern: Pattern, text: str, whole: str, rules: Rules) -> str | None:
+    """The first hit that is neither forbidden by its clause nor quoted in talk about attacks."""
+    for expression in pattern.expressions:
+        for match in expression.finditer(text):
+            if pattern.negated and _negated(whole, match.start(), match.end(), rules):
+                continue
+            if pattern.quoted and _talked_about(whole, match.start(), match.end(), rules):
+                continue
+            return match.group()
+    return None
+
+
+def _clause(text: str, start: int, end: int) -> tuple[str, str]:
+    before = text[max(0, start - 90) : start]
+    for cut in _CLAUSE_START.finditer(before):
+        before_cut = cut.end()
+        rest = before[before_cut:]
+        if not _CLAUSE_START.search(rest):
+            before = rest
+            break
+    after = text[end : end + 90]
+    cut_after = _CLAUSE_START.search(after)
+    return before, after[: cut_after.start()] if cut_after else after
+
+
+def _negated(text: str, start: int, end: int, rules: Rules) -> bool:
+    before, after = _clause(text, start, end)
+    if rules.not_negation.search(before):
+        return False
+    return rules.negation.search(before) is not None or rules.negation_after.search(after) is not None
+
+
+def _talked_about(text: str, start: int, end: int, rules: Rules) -> bool:
+    """Whether the hit stands in quotes, in a sentence that speaks about attacks, tests or wordings."""
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    rest = text[end:]
+    rest = rest[: rest.find("\n")] if "\n" in rest else rest
+    for opening, closing in _QUOTED:
+        if opening == closing:
+            inside = line.count(opening) % 2 == 1 and closing in rest
+        else:
+            inside = line.rfind(opening) > line.rfind(closing) and closing in rest
+        if inside and rules.about.search(line):
+            return True
+    return False
