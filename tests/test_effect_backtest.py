@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experience_forge.core import conditions, history, outcome
+from experience_forge.core import conditions, history, judge
 from experience_forge.core.steps import steps_of
 from experience_forge.fast import freshness as fast_freshness
 from experience_forge.model import Condition, Entry, Kind, SessionInfo, Track
@@ -157,7 +157,7 @@ def test_the_quick_way_over_histories_agrees_with_the_judge_on_every_step(applie
         steps = history.steps_from(history.history_lines(events, LISTS))
         first = next((step for step in steps if any(one.matches(step) for one in triggers)), None)
         if first is not None:
-            expected[path.stem] = (first.line, outcome.judge(steps, falsifiers, first.line).outcome)
+            expected[path.stem] = (first.line, judge.judge(steps, falsifiers, first.line).outcome)
     report = backtest.run(homes.current(), [Condition(**applies)], [Condition(**fails)])
     assert {one.session: (one.line, one.followed) for one in report.fired} == expected
 
@@ -174,7 +174,7 @@ def test_kept_histories_judge_as_the_transcripts_do_on_real_sessions():
         events = list(readers.open_session(path, full=True).events())
         kept = history.steps_from(history.history_lines(events, LISTS))
         total += 1
-        same += outcome.judge(kept, made, 1).outcome == outcome.judge(steps_of(events), made, 1).outcome
+        same += judge.judge(kept, made, 1).outcome == judge.judge(steps_of(events), made, 1).outcome
     assert same >= 0.9 * total
 
 

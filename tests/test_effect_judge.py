@@ -6,8 +6,7 @@ import inspect
 
 import pytest
 
-from experience_forge.core import conditions, history
-from experience_forge.core import outcome as judge
+from experience_forge.core import conditions, history, judge
 from experience_forge.core.steps import steps_of
 from experience_forge.model import Condition, Episode, Event, EventKind, Speaker
 from experience_forge.store import condition_rules

@@ -17,8 +17,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from experience_forge.core import conditions
-from experience_forge.core import outcome as judge
+from experience_forge.core import conditions, judge
 from experience_forge.core.steps import steps_of
 from experience_forge.model import Condition
 from experience_forge.store import condition_rules, readers

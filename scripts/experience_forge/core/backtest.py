@@ -10,7 +10,7 @@ from typing import Final
 
 from ..fast import shellwords, signature
 from ..fast.system import WINDOWS
-from . import history, outcome
+from . import history, judge
 from .conditions import Matcher
 from .steps import Step
 
@@ -53,12 +53,12 @@ class Report:
     @property
     def followed(self) -> int:
         """Of those, sessions in which the failure followed."""
-        return sum(1 for one in self.fired if one.in_time and one.followed == outcome.BAD)
+        return sum(1 for one in self.fired if one.in_time and one.followed == judge.BAD)
 
     @property
     def misplaced(self) -> tuple[Fired, ...]:
         """Sessions in which it fired although no failure came, before or after."""
-        return tuple(one for one in self.fired if one.in_time and one.followed == outcome.GOOD)
+        return tuple(one for one in self.fired if one.in_time and one.followed == judge.GOOD)
 
     @property
     def state(self) -> str:
@@ -127,7 +127,7 @@ def side(matchers: Sequence[Matcher]) -> Side:
 def one_session(name: str, data: bytes, trigger: Side, falsifier: Side) -> Fired | None:
     """What would have happened in one session; None when the trigger does not fire in it.
 
-    Same outcome as `outcome.judge` on all steps, without decoding the lines that can't matter.
+    Same outcome as `judge.judge` on all steps, without decoding the lines that can't matter.
 
     Args:
         data: the lines of a kept history.
@@ -141,9 +141,9 @@ def one_session(name: str, data: bytes, trigger: Side, falsifier: Side) -> Fired
     failure = min((step.line for step in failures), default=0)
     later = [step.line for step in failures if step.line > first.line and not _is_own(step, own)]
     if later:
-        return Fired(name, first.line, failure, outcome.BAD, min(later))
+        return Fired(name, first.line, failure, judge.BAD, min(later))
     known = bool(falsifier.matchers) and falsifier.possible(data, first.line, own)
-    return Fired(name, first.line, failure, outcome.GOOD if known else outcome.UNKNOWN)
+    return Fired(name, first.line, failure, judge.GOOD if known else judge.UNKNOWN)
 
 
 def _is_own(step: Step, own: int) -> bool:

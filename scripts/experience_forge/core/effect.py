@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from . import coin, eprocess
 from .eprocess import Row
-from .outcome import BAD, GOOD, UNKNOWN
+from .judge import BAD, GOOD, UNKNOWN
 
 BACKWARDS: Final = 300.0
 """Seconds by which the clock may step back between two records of a session before it counts as jumped."""

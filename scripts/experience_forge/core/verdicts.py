@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from . import coin, eprocess
 from .effect import Tally
-from .outcome import BAD
+from .judge import BAD
 
 SIZE_AFTER: Final = 10
 """Judged coins after the claim before a size is told: at the stopping moment it is three times the truth."""

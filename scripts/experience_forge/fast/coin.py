@@ -4,13 +4,13 @@ What may be withheld, and with which chance, is compiled into `derived/measure.t
 `store.measure_rules`; no such file means that nothing is ever withheld.
 """
 
-import os
+from . import system
 
 FIRST, LATER, PROVEN = 0.3, 0.15, 0.03
 """Chances of withholding: for the first coins, for later ones, once evidence suffices for a claim."""
 FIRST_COINS = 40
-RULES = os.path.join("derived", "measure.tsv")
-QUESTION = os.path.join("derived", "measure-question.tsv")
+RULES = "derived/measure.tsv"
+QUESTION = "derived/measure-question.tsv"
 BITS = 53
 
 
@@ -23,12 +23,12 @@ def chance(coins: int, proven: bool) -> float:
 
 def draw() -> float:
     """A number in [0, 1) from the system's randomness, 53 bits."""
-    return (int.from_bytes(os.urandom(8), "big") >> (64 - BITS)) / (1 << BITS)
+    return (int.from_bytes(system.calls.urandom(8), "big") >> (64 - BITS)) / (1 << BITS)
 
 
 def chance_for(home: str, entry_id: str, entry_sha: str) -> float:
     """The compiled chance for one entry version; 0.0 when it is never withheld."""
-    text = "\n" + _text(os.path.join(home, RULES))
+    text = "\n" + _text(home, RULES)
     wanted = "\n%s\t%s\t" % (entry_id, entry_sha)
     at = text.find(wanted)
     if at < 0:
@@ -90,17 +90,14 @@ def decide(
 
 def question(home: str) -> "str | None":
     """The entry for which the user should be asked whether holdouts are fine; None when nothing is open."""
-    return _text(os.path.join(home, QUESTION)).partition("\t")[0] or None
+    return _text(home, QUESTION).partition("\t")[0] or None
 
 
 def question_text(home: str) -> "str | None":
     """The question itself, in the user's language, ready to be shown; None when nothing is open."""
-    return _text(os.path.join(home, QUESTION)).strip().partition("\t")[2] or None
+    return _text(home, QUESTION).strip().partition("\t")[2] or None
 
 
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read(4 << 20)
-    except (OSError, ValueError):
-        return ""
+def _text(home: str, name: str) -> str:
+    data = system.read(system.join(home, *name.split("/")))
+    return data.decode("utf-8", "replace") if data else ""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..core import backtest, conditions, history
-from ..core.steps import Step
 from ..errors import Invalid, Refused
 from ..model import Condition, Entry, Event, SessionInfo
 from . import condition_rules, files, freshness, positions, readers, redaction, ruleset
@@ -121,18 +120,6 @@ def _dumped(line: Mapping[str, Any]) -> str:
     return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
 
-def read(path: Path) -> tuple[dict[str, Any], list[Step]]:
-    """Head and steps of one history; lines that are torn are passed over.
-
-    Raises:
-        Refused: when it can't be read, or has no head of this version.
-    """
-    try:
-        return _parsed(files.read_text(path))
-    except FileNotFoundError:
-        raise Refused(f"{path} is gone", "run `experience-forge scan` again") from None
-
-
 def run(
     home: Home,
     applies: Sequence[Condition],
@@ -201,20 +188,3 @@ def say(report: backtest.Report, texts: Mapping[str, str]) -> str:
     if report.unreadable:
         parts.append(texts["effect.backtest_unreadable"].format(count=len(report.unreadable)))
     return " ".join(parts) if " " in texts["effect.backtest_most"] else "".join(parts)
-
-
-def _parsed(text: str) -> tuple[dict[str, Any], list[Step]]:
-    lines = list(_lines(text))
-    if not lines or lines[0].get("v") != history.VERSION:
-        raise Refused("a kept history has no head of this version", "run `experience-forge scan` again")
-    return lines[0], history.steps_from(line for line in lines[1:] if "l" in line)
-
-
-def _lines(text: str) -> Iterator[dict[str, Any]]:
-    for line in text.splitlines():
-        try:
-            value = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            yield value

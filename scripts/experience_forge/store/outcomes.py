@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import codec, conditions, effect, outcome
+from ..core import codec, conditions, effect, judge
 from ..core.effect import Opportunity
-from ..core.outcome import Judged
+from ..core.judge import Judged
 from ..core.steps import steps_of
 from ..errors import ForgeError
 from ..fast import spool
@@ -89,14 +89,14 @@ def _session(
         last = max((effect.seconds_of(one.at) or 0.0 for one in open_ones), default=0.0)
         if now - last < MISSING_SECONDS:
             return []
-        return [(one, 0, Judged(outcome.UNKNOWN, "transcript_missing")) for one in open_ones]
+        return [(one, 0, Judged(judge.UNKNOWN, "transcript_missing")) for one in open_ones]
     if now - path.stat().st_mtime < QUIET_SECONDS and not _said_ended(home, session):
         return []
     try:
         opened = readers.open_session(path, full=True)
         events = list(opened.events())
     except ForgeError:
-        return [(one, 0, Judged(outcome.UNKNOWN, "transcript_unreadable")) for one in open_ones]
+        return [(one, 0, Judged(judge.UNKNOWN, "transcript_unreadable")) for one in open_ones]
     steps = steps_of(events)
     last_line = max((event.line for event in events), default=0)
     damaged = opened.info.damaged
@@ -104,14 +104,14 @@ def _session(
     for one in open_ones:
         entry = _version(home, one)
         if entry is None:
-            found.append((one, 0, Judged(outcome.UNKNOWN, "version_gone")))
+            found.append((one, 0, Judged(judge.UNKNOWN, "version_gone")))
             continue
         trigger, reason = _trigger(one, events)
         if not trigger:
-            found.append((one, 0, Judged(outcome.UNKNOWN, reason)))
+            found.append((one, 0, Judged(judge.UNKNOWN, reason)))
             continue
         falsifiers = conditions.matchers(entry.fails_when, condition_rules.weights(), opened.info.cwd)
-        found.append((one, trigger, outcome.judge(steps, falsifiers, trigger, last_line=last_line, damaged=damaged)))
+        found.append((one, trigger, judge.judge(steps, falsifiers, trigger, last_line=last_line, damaged=damaged)))
     return found
 
 
