@@ -20,6 +20,9 @@ LONG_WORDS = 700
 """Above this many characters a prompt is a specification: only its beginning and end are read for cues."""
 LONG_HEAD, LONG_TAIL = 400, 250
 START_REACH = 320
+COMPLAINT_WORDS, COMPLAINT_HEAD = 300, 160
+"""In a prompt above 300 characters a complaint about the work stands at its head: further in, the same words
+describe what is to be built."""
 
 _SENTENCE = Pattern(
     r"[^.!?。！？;；\n…]*(?:(?<!\.)\.(?![\s.\u4e00-\u9fff]|$)[^.!?。！？;；\n…]*)*(?:[.!?。！？;；…]+|\n+|$)"
@@ -182,7 +185,7 @@ class Phrases:
             cue = self.cues[number]
             if not before.allows(cue.needs) or (cue.short and len(plain) > cue.short) or cue.kind in hits:
                 continue
-            found = self._first(cue, parts[cue.reads], before)
+            found = self._first(cue, parts[cue.reads], before, plain)
             if found:
                 for kind in (cue.kind, cue.also):
                     if kind and kind not in hits:
@@ -202,13 +205,16 @@ class Phrases:
                     found |= numbers
         return found
 
-    def _first(self, cue: Cue, texts: list[_Text], before: Before) -> str:
+    def _first(self, cue: Cue, texts: list[_Text], before: Before, plain: str) -> str:
+        far = len(plain) > COMPLAINT_WORDS
         if cue.name.endswith(".no") and before.asked:
             return ""
         for part in texts:
             if not any(map(part.text.__contains__, cue.hint)) or not cue.find.search(part.text):
                 continue
             if (cue.spoil is not None and cue.spoil.search(part.text)) or part.damps(cue):
+                continue
+            if far and cue.needs in ("work", "own") and plain.find(part.text) >= COMPLAINT_HEAD:
                 continue
             return part.text
         return ""

@@ -103,6 +103,15 @@ _INTRODUCED = Pattern(
     re.X | re.I,
 )
 
+_FINDINGS = Pattern(
+    r"""^[^\n]{0,80}\b(?:issues|errors|problems|findings|inconsistencies|concerns|nits|gaps|observations|bugs|warnings
+        |vulnerabilities|suggestions|comments|feedback)\b[^\n.?!]{0,60}[:：]?[ \t]*\n(?=\s*\S)
+      |^[^\n]{0,30}(?:问题|错误|缺陷|建议|意见)(?:清单|列表|汇总|如下)?[:：]?[ \t]*\n(?=\s*\S)""",
+    re.X | re.I | re.M,
+)
+"""The head of a list of findings: what stands under it was written by a reviewer, a person or a tool."""
+FINDINGS_LONG = 250
+
 _SEVERITY = Pattern(r"^\W{0,4}(?:Low|Medium|High|Critical|Minor|Major)\s(?:Severity|Priority|risk)\b", re.I | re.M)
 _REVIEW_WORDS = Pattern(
     r"\b(?:consider|potential(?:ly)?|inconsisten\w+|could (?:lead|cause|result|be)|may (?:lead|cause|result|be)"
@@ -198,6 +207,10 @@ def _without_pastes(text: str) -> tuple[str, str]:
     if introduced and len(rest) - introduced.end() > 80 and not _is_list(rest[introduced.end() :]):
         taken.append(rest[introduced.end() :])
         rest = rest[: introduced.end()]
+    listed = _FINDINGS.search(rest) if "\n" in rest else None
+    if listed and len(rest) - listed.end() > FINDINGS_LONG:
+        taken.append(rest[listed.start() :])
+        rest = rest[: listed.start()]
     kept = _own_lines(rest, taken)
     return kept, "\n".join(taken)
 
