@@ -9,6 +9,7 @@ import dataclasses
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from .clients import claude_code, client_memory
@@ -17,7 +18,18 @@ from .core.drafts import DraftInput
 from .errors import Invalid, Refused
 from .model import Entry, Provenance, Score, Source, Track
 from .store import (
-    backtest, config, entries, journal, nearness, projects, proposals, redaction, ruleset, templates,
+    backtest,
+    config,
+    entries,
+    freshness,
+    journal,
+    nearness,
+    projects,
+    proposals,
+    proposed_conditions,
+    redaction,
+    ruleset,
+    templates,
 )
 from .store.home import Home
 from .store.proposals import Proposal
@@ -58,7 +70,8 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
         Refused: when it needs a secret, or revises an entry that is not there.
     """
     base = entries.get(home, options.revise) if options.revise else None
-    entry = _complete(home, given, options, base)
+    entry = proposed_conditions.fill(_complete(home, given, options, base))
+    entry, unbound = _bound(entry)
     entry, removed = _redacted(entry)
     warnings = _vetted(entry)
     entry, reason = _routed(home, entry, options, options.track or str(given.known.get("track") or ""))
@@ -66,6 +79,7 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     text = codec.render(entry)
     codec.parse(text)
     score = scoring.of_kinds([str(signal["kind"]) for signal in given.signals], ruleset.load("scoring"))
+    warnings += [f"can't be checked for changes: {fault}" for fault in unbound]
     warnings += [f"{kind}: {count} taken out" for kind, count in sorted(removed.items())]
     lowest = provenance.lowest(entry.sources)
     if options.imported or lowest in (Provenance.TOOL, Provenance.DOCUMENT):
@@ -134,6 +148,12 @@ def _complete(home: Home, given: DraftInput, options: Options, base: entries.Sto
         return entry
     session = options.session or os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     return dataclasses.replace(entry, sources=(Source(session=session, at=journal.now()[:10]),) if session else ())
+
+
+def _bound(entry: Entry) -> tuple[Entry, tuple[str, ...]]:
+    """The entry with the hashes of what it cites, and what could not be read."""
+    cites, faults = freshness.bind(entry.cites, Path(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
+    return dataclasses.replace(entry, cites=cites), faults
 
 
 def _redacted(entry: Entry) -> tuple[Entry, dict[str, int]]:
