@@ -16,7 +16,8 @@ from helpers import confirm, entry
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 GUARD = (
-    "import sys\nsys.path.insert(0,sys.argv[1])\ntry:\n import hook; hook.main()\nexcept BaseException: pass\nsys.exit(0)"
+    "import sys\nsys.path.insert(0,sys.argv[1])\n"
+    "try:\n import hook; hook.main()\nexcept BaseException: pass\nsys.exit(0)"
 )
 
 

@@ -138,7 +138,8 @@ def test_the_strongest_guard_wins_and_the_projects_entry_goes_before():
 def test_another_projects_entry_never_appears(tmp_path):
     """Scope comes before everything: commands, errors, prompts and starts of another project are silent."""
     other = {"track": Track.PROJECT, "project": "0123456789ab"}
-    fill(entry("a", **other), pitfall("b", **other), entry("c", applies_when=(Condition(words="hermes 落后"),), **other))
+    third = entry("c", applies_when=(Condition(words="hermes 落后"),), **other)
+    fill(entry("a", **other), pitfall("b", **other), third)
     assert bash("npm install x") is None and batch(ERROR) is None and prompt("hermes 落后") is None
     assert prompt("publishing fails, the zephyr registry canary is locked") is None
     assert ask("SessionStart", source="startup") is None
@@ -165,7 +166,7 @@ def test_the_start_text_fits_and_leaves_out_what_is_loaded(tmp_path):
     many = [
         entry(f"rule-{n}", track=Track.PROJECT, project=identity, title=f"Rule {n} of {word}",
               sections=(("rule", f"{word} {n} " + "x" * 250), ("why", "w"), ("how", "h")))
-        for n, word in enumerate("alpha bravo charlie delta echo foxtrot golf hotel india juliet".split())
+        for n, word in enumerate(("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india"))
     ]
     config.change({"recall": {"start_count": 20}})
     fill(*many)
