@@ -38,6 +38,8 @@ class Calls:
     rmdir = staticmethod(os.rmdir)
     chmod = staticmethod(os.chmod)
     rename = staticmethod(os.rename)
+    truncate = staticmethod(os.truncate)
+    chown: Any = staticmethod(os.chown) if hasattr(os, "chown") else None
 
 
 _os: Any = Calls
@@ -67,6 +69,8 @@ def make_folder(folder: Path, mode: int = 0o700) -> None:
     make_folder(folder.parent, mode)
     try:
         _os.mkdir(folder, mode)
+        # A folder whose name is not flushed can vanish in a power loss, with all that is flushed in it.
+        _flush_folder(folder.parent)
     except FileExistsError:
         if not folder.is_dir():
             raise Refused(f"{folder} is in the way: it is not a folder", "move it aside and try again") from None
@@ -131,17 +135,22 @@ def write_whole(path: Path, data: bytes, mode: int = 0o600, *, follow: bool = Tr
             raise Refused(f"can't write {target}: it is read-only", "make it writable and try again")
         mode = stat.S_IMODE(info.st_mode)
     # The name is made from process and clock: tempfile would be one more import for hooks' writers.
-    temp = target.parent / f"{TEMP_MARK}{target.name[:80]}.{os.getpid()}.{time.monotonic_ns()}"
+    name = os.fsencode(target.name)[:80].decode("ascii", "replace").replace("\ufffd", "_")
+    temp = target.parent / f"{TEMP_MARK}{name}.{os.getpid()}.{time.monotonic_ns()}"
     try:
         _write_new(temp, data, mode)
+        _keep_owner(temp, target)
         _replace(temp, target)
-        _flush_folder(target.parent)
     except OSError as error:
         _drop(temp)
         raise _refused("write", target, error) from error
     except BaseException:
         _drop(temp)
         raise
+    try:
+        _flush_folder(target.parent)
+    except OSError as error:
+        raise _unsure(target, error) from error
 
 
 def write_text(path: Path, text: str, mode: int = 0o600) -> None:
@@ -160,10 +169,13 @@ def append_line(path: Path, line: str, *, durable: bool = False) -> None:
     """
     make_folder(path.parent)
     data = line.rstrip("\n").encode("utf-8") + b"\n"
+    size = 0
     try:
         fresh = not path.exists()
-        if not fresh and not _ends_with_newline(path):
-            data = b"\n" + data
+        if not fresh:
+            size = path.stat().st_size
+            if not _ends_with_newline(path):
+                data = b"\n" + data
         descriptor = _os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         try:
             _write_all(descriptor, data)
@@ -174,6 +186,9 @@ def append_line(path: Path, line: str, *, durable: bool = False) -> None:
         if durable and fresh:
             _flush_folder(path.parent)
     except OSError as error:
+        if durable:
+            # Only lines that are appended under a lock: nobody else can have written behind ours.
+            _cut_back(path, size)
         raise _refused("append to", path, error) from error
 
 
@@ -189,7 +204,10 @@ def remove(path: Path) -> bool:
         return False
     except OSError as error:
         raise _refused("remove", path, error) from error
-    _flush_folder(path.parent)
+    try:
+        _flush_folder(path.parent)
+    except OSError as error:
+        raise _unsure(path, error) from error
     return True
 
 
@@ -204,9 +222,14 @@ def move(source: Path, target: Path) -> None:
     make_folder(target.parent)
     try:
         _os.rename(source, target)
-        _flush_folder(target.parent)
     except OSError as error:
         raise _refused("move", source, error) from error
+    try:
+        _flush_folder(target.parent)
+        if source.parent != target.parent:
+            _flush_folder(source.parent)
+    except OSError as error:
+        raise _unsure(target, error) from error
 
 
 def remove_empty_folder(folder: Path) -> None:
@@ -247,7 +270,7 @@ def locked(path: Path, wait: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
         raise _refused("open the lock", path, error) from error
     try:
         deadline = time.monotonic() + wait
-        while not _try_lock(descriptor):
+        while not _locks(descriptor, path):
             if time.monotonic() >= deadline:
                 raise Refused(f"another run holds {path} for more than {wait:.0f} s", "wait for it, then try again")
             time.sleep(0.05)
@@ -256,6 +279,13 @@ def locked(path: Path, wait: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
     finally:
         _held.discard(path)
         os.close(descriptor)
+
+
+def _locks(descriptor: int, path: Path) -> bool:
+    try:
+        return _try_lock(descriptor)
+    except OSError as error:
+        raise _refused("lock", path, error) from error
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -327,6 +357,30 @@ def _flush_folder(folder: Path) -> None:
         _os.fsync(descriptor)
     finally:
         _os.close(descriptor)
+
+
+def _keep_owner(temp: Path, target: Path) -> None:
+    """Another user's file (below sudo, say) stays theirs; OSError when the system does not let us."""
+    if os.name == "nt" or not target.exists():
+        return
+    info = target.stat()
+    if (info.st_uid, info.st_gid) != (os.geteuid(), os.getegid()):
+        _os.chown(temp, info.st_uid, info.st_gid)
+
+
+def _cut_back(path: Path, size: int) -> None:
+    """Take back a line that could not be made durable, so that what we refused is not there."""
+    try:
+        if path.stat().st_size > size:
+            _os.truncate(path, size)
+    except OSError:
+        return
+
+
+def _unsure(path: Path, error: OSError) -> Refused:
+    cause = error.strerror or type(error).__name__
+    what = f"{path} was changed, but the disk did not confirm it: {cause}"
+    return Refused(what, "check the disk and look at the file")
 
 
 def _drop(path: Path) -> None:
