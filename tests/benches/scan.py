@@ -37,7 +37,8 @@ if __name__ == "__main__":
     unit = 1024 if sys.platform != "darwin" else 1
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     helper = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
-    print(json.dumps({"seconds": taken, "own": own, "helper": helper, "changed": result.changed, "groups": len(groups)}))
+    found = {"changed": result.changed, "groups": len(groups)}
+    print(json.dumps({"seconds": taken, "own": own, "helper": helper, **found}))
 """
 
 

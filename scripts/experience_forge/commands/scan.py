@@ -76,6 +76,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _paths(args: argparse.Namespace) -> list[Path]:
+    since = _since(args.since) if args.since else 0.0
     if args.session:
         return [session_signals.transcript(args.session)]
     if args.folder is not None:
@@ -84,7 +85,7 @@ def _paths(args: argparse.Namespace) -> list[Path]:
         paths = sorted(path for path in args.folder.rglob("*") if path.suffix in (".jsonl", ".md") and path.is_file())
     else:
         paths = session_signals.transcripts()
-    return [path for path in paths if path.stat().st_mtime >= _since(args.since)] if args.since else paths
+    return [path for path in paths if path.stat().st_mtime >= since]
 
 
 def _since(text: str) -> float:

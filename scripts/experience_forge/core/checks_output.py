@@ -38,9 +38,12 @@ _REACH = 160
 
 _LOOKING = Pattern(
     r"""\s*(?:(?:cd|export|set|source)\ [^&;|\n]+(?:&&|;)\s*|\w+=\S*\s+|(?:sudo|time|command|env)\s+)*
-    (?:cat|head|tail|less|more|grep|egrep|rg|ag|ack|find|fd|ls|tree|wc|sed\ -n|awk|jq|stat|file|du|df|ps|pwd|which|type|echo
+    (?:cat|head|tail|less|more|grep|egrep|rg|ag|ack|find|fd|ls|tree|wc
+      |sed\ -n|awk|jq
+      |stat|file|du|df|ps|pwd|which|type|echo
       |printf|diff|xxd|strings|sleep|man|date|env
-      |git\ (?:-C\ \S+\ |--no-pager\ )*(?:status|diff|log|show|blame|branch|grep|ls-files|remote|config|rev-parse|stash\ list|reflog|cat-file)
+      |git\ (?:-C\ \S+\ |--no-pager\ )*(?:status|diff|log|show|blame|branch|grep|ls-files|remote|config|rev-parse
+        |stash\ list|reflog|cat-file)
       |gh\ \w+\ (?:view|list|diff|status)|docker\ (?:ps|logs|images)|kubectl\ (?:get|describe|logs)
       |Get-Content|Select-String|Get-ChildItem|dir)\b""",
     re.X,

@@ -161,7 +161,7 @@ class _Walk:
     ) -> bool:
         """Whether a line of a piece needs no event now; answers are held back for the end of the turn."""
         kind = form.lastindex
-        if kind == RESULT or kind == RESULT_BY_ID:
+        if kind in (RESULT, RESULT_BY_ID):
             return self._passed_result(piece, place, end)
         if kind == CALL and form.group(3) not in PASSIVE:
             return False

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 KEPT = 12
 _CHECK = Pattern(
-    r"\b(?:test|tests|pytest|unittest|jest|vitest|mocha|rspec|tox|nox|ctest|check|lint|eslint|ruff|mypy|flake8|tsc|build|compile|make"
-    r"|cargo|go (?:build|vet|run|test)|gradle\w*|mvn|dotnet|npm|pnpm|yarn|bun|node|python3?|ruby|php|java|javac|gcc|g\+\+|clang|cmake"
+    r"\b(?:test|tests|pytest|unittest|jest|vitest|mocha|rspec|tox|nox|ctest|check|lint|eslint|ruff|mypy|flake8"
+    r"|tsc|build|compile|make"
+    r"|cargo|go (?:build|vet|run|test)|gradle\w*|mvn|dotnet|npm|pnpm|yarn|bun|node|python3?|ruby|php|java"
+    r"|javac|gcc|g\+\+|clang|cmake"
     r"|bash|sh|run|start|serve|deploy|terraform|docker|kubectl|curl|mise|task|just|bazel|swift|xcodebuild|flutter|dart|uv|conda|pip3?"
     r"|\./\S+)\b"
 )

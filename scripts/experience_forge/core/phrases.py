@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ..errors import Invalid
 from .lazy import Pattern
@@ -32,12 +33,14 @@ _CLAUSE_END = Pattern(
 )
 _ASKS = Pattern(
     r"^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|question|actually|or)[,:]? )*"
-    r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do(?! not)|does|did|can|could|should|would|will|shall|has|have"
+    r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do(?! not)|does|did|can|could|should"
+    r"|would|will|shall|has|have"
     r"|isn't|aren't|don't (?:we|you|they)|doesn't|didn't|shouldn't|wouldn't|couldn't|can't (?:we|you|i)|any)\b"
 )
 _BULLET = Pattern(r"^(?:[-*•]|\d+[.)、])\s+")
 _GOES_ON = Pattern(
-    r"^(?:please )?(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b|^(?:继续|接着|好了?|可以|执行)"
+    r"^(?:please )?(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b"
+    r"|^(?:继续|接着|好了?|可以|执行)"
 )
 _ZH_ASKS = Pattern(r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$")
 
@@ -199,7 +202,7 @@ class Phrases:
     def _hinted(self, plain: str) -> set[int]:
         """Numbers of the cues of which a hint stands in the text; its pairs of letters say which hints to try."""
         found: set[int] = set()
-        for key in self._hints.keys() & {*zip(plain, plain[1:], strict=False), *((mark, "") for mark in set(plain))}:
+        for key in self._hints.keys() & {*pairwise(plain), *((mark, "") for mark in set(plain))}:
             for hint, numbers in self._hints[key]:
                 if hint in plain:
                     found |= numbers

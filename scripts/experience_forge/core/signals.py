@@ -29,13 +29,16 @@ WORK_REACH = 3
 _CHINESE = Pattern(r"[\u4e00-\u9fff]")
 _ASKS = Pattern(r"[?？]\s*(?:[*_`)\]]|\s)*$")
 _REQUEST = Pattern(
-    r"^\W*(?:(?:ok|okay|so|and|now|then|great|good|cool|yes|next|alright|also)[,.!]? )*(?:can|could|would|will) (?:you|we|u)\b|请|帮我|给我",
+    r"^\W*(?:(?:ok|okay|so|and|now|then|great|good|cool|yes|next|alright|also)[,.!]? )*(?:can|could|would|will)"
+    r" (?:you|we|u)\b|请|帮我|给我",
     re.I,
 )
 _SAME = Pattern(r"\b(?:again|still|also|too|instead|it|this|that|them|those|these)\b|再|还|也|它|这个|那个|刚才", re.I)
 _GOES_ON = Pattern(
-    r"^\W*(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go (?:ahead|on)|continue|proceed|do it|please do|sounds good|let'?s (?:do|go|implement|try)|option \w+"
-    r"|[a-d1-9]\b|both|all|right|correct|try again|thanks?|done|好|可以|行|继续|执行|是|对|嗯|开始|接着|没错|同意)\b|^.{0,24}$",
+    r"^\W*(?:yes|yeah|yep|yup|ok(?:ay)?|sure|go (?:ahead|on)|continue|proceed|do it|please do|sounds good"
+    r"|let'?s (?:do|go|implement|try)|option \w+"
+    r"|[a-d1-9]\b|both|all|right|correct|try again|thanks?|done"
+    r"|好|可以|行|继续|执行|是|对|嗯|开始|接着|没错|同意)\b|^.{0,24}$",
     re.I,
 )
 

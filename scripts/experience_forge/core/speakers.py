@@ -120,7 +120,8 @@ _REVIEW_WORDS = Pattern(
     re.I,
 )
 _SPOKEN = Pattern(
-    r"\b(?:I|I'[a-z]+|i'm|my|me|we|we'[a-z]+|us|our|let'?s|please|pls|can you|could you|you|your|thanks|hmm|ok|okay|yes|yeah)\b"
+    r"\b(?:I|I'[a-z]+|i'm|my|me|we|we'[a-z]+|us|our|let'?s|please|pls|can you"
+    r"|could you|you|your|thanks|hmm|ok|okay|yes|yeah)\b"
     r"|[\u4e00-\u9fff]"
 )
 _CODE_NAME = Pattern(r"\b(?:[a-z]+[A-Z]\w+|[A-Z][a-z]+[A-Z]\w+|\w+_\w+|\w+\(\)|[\w/]+\.\w{1,4}\b)|`[^`]+`")

@@ -132,7 +132,7 @@ def keep_evidence(home: Home, groups: Iterable[Sequence[tuple[Scanned, Finding]]
             by_session.setdefault(session.id, []).append(record)
     for name, records in by_session.items():
         old = [item for item in evidence.get(home, name) if all(item.get("sha256") != new["sha256"] for new in records)]
-        if old or records:
+        if evidence.get(home, name) != [*old, *records]:
             evidence.put(home, name, [*old, *records])
     return sum(map(len, by_session.values()))
 
