@@ -14,14 +14,15 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "scripts" / "experience_forge"
 MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p.name != "__init__.py")
 
-TOP = {"cli": 5, "report": 4, "shared": 4, "drafting": 4, "errors": 0, "model": 0}
+TOP = {"cli": 5, "report": 4, "shared": 4, "drafting": 4, "tidy_steps": 4, "errors": 0, "model": 0}
 FOLDERS = {"commands": 5, "installer": 5, "store": 3, "clients": 3, "core": 2, "fast": 1}
 MAY = {
     "cli": {"commands", "store", "report", "errors", "model", "shared"},
-    "commands": {"shared", "drafting", "store", "clients", "core", "fast", "model", "errors", "report"},
+    "commands": {"shared", "drafting", "tidy_steps", "store", "clients", "core", "fast", "model", "errors", "report"},
     "installer": {"installer", "shared", "drafting", "store", "clients", "core", "fast", "model", "errors", "report"},
     "shared": {"store", "clients", "core", "fast", "model", "errors"},
     "drafting": {"store", "clients", "core", "fast", "model", "errors"},
+    "tidy_steps": {"shared", "store", "clients", "core", "fast", "model", "errors"},
     "store": {"store", "core", "fast", "model", "errors"},
     "clients": {"clients", "store", "core", "fast", "model", "errors"},
     "core": {"core", "fast", "model", "errors"},

@@ -1,7 +1,7 @@
 """Which pairs of a library are worth judging, and groups of entries that tell of the same thing.
 
-Candidates come from an exact prefix-filter join over words, and from rare words, code words, triggers
-and choices that two entries have in common; a paraphrase shares few words, but it names the same case.
+Candidates come from an exact prefix-filter join over telling words, and from rare words, triggers and
+choices that two entries have in common: a paraphrase shares few words, but it names the same case.
 """
 
 from __future__ import annotations
@@ -9,90 +9,122 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from .similarity import Shape
+from ..fast import signature, tokens
+from ..model import Entry, Kind
+from . import similarity
+from .word_groups import Groups
 
 Pair = tuple[int, int]
 
+VERSION: Final = 1
+"""Raised when sketches change: those that are kept then count no more."""
 ALL_PAIRS: Final = 160
 """Up to so many entries every pair is judged."""
 JOIN: Final = 0.5
-"""Jaccard over words from which the join names every pair, whatever the words are."""
+"""Jaccard over telling words from which the join names every pair."""
+COMMON: Final = 0.01
+"""A word that a larger share of the entries holds is no telling one, as a stop word is none."""
 RARE: Final = 24
 """A word that more entries hold is a topic and no case: it leads to no candidates by itself."""
 RAREST: Final = 14
-CODE: Final = 8
 
 
-def candidates(shapes: Sequence[Shape], chosen: Sequence[Iterable[tuple[str, str]]] = ()) -> set[Pair]:
-    """Pairs (smaller place first) worth judging.
+@dataclass(frozen=True)
+class Sketch:
+    """What candidates are found by: words joined by blanks, keys of triggers, groups of choices."""
 
-    Args:
-        chosen: for each entry the (group, member) pairs it chooses; members of one group meet.
-    """
-    count = len(shapes)
+    words: str
+    triggers: tuple[str, ...]
+    choices: tuple[str, ...]
+
+
+def sketch_of(entry: Entry, choices: Groups) -> Sketch:
+    """The sketch of an entry; it depends on nothing but the entry and the rules."""
+    texts = similarity.texts_of(entry)
+    words = frozenset(tokens.terms("\n".join(texts.values()), 16000))
+    errors = " ".join(sorted(set(signature.words(" ".join(c.error for c in entry.applies_when)))))
+    triggers = {f"c {similarity.program(c.command)}" for c in entry.applies_when if c.command}
+    triggers |= {f"p {c.path}" for c in entry.applies_when if c.path}
+    named = () if entry.kind is Kind.PITFALL else choices.find(f"{entry.title}\n{entry.rule}".lower())
+    found = {*triggers, *([f"e {errors}"] if errors else ())}
+    return Sketch(" ".join(sorted(words)), tuple(sorted(found)), tuple(sorted(named)))
+
+
+def candidates(sketches: Sequence[Sketch]) -> set[Pair]:
+    """Pairs (smaller place first) worth judging; all of them in a small library."""
+    count = len(sketches)
     if count <= ALL_PAIRS:
         return {(a, b) for b in range(count) for a in range(b)}
-    found = join([shape.words for shape in shapes], JOIN)
-    found |= _by_rare_words(shapes)
-    found |= _by_key([_triggers(shape) for shape in shapes], RARE)
-    found |= _by_key([{group for group, _ in choices} for choices in chosen], 3 * RARE)
-    return found
+    shared, sizes, counts = _numbered([sketch.words.split() for sketch in sketches], max(RARE, int(COMMON * count)))
+    found = join(shared, sizes, JOIN)
+    found |= _by_rare_words(shared, counts)
+    found |= _by_key([sketch.triggers for sketch in sketches], RARE)
+    return found | _by_key([sketch.choices for sketch in sketches], 2 * RARE)
 
 
-def join(sets: Sequence[frozenset[str]], least: float) -> set[Pair]:
-    """All pairs whose Jaccard similarity is at least `least` (0 to 1, exclusive of 0): exact, by prefixes."""
+def _numbered(texts: Sequence[Sequence[str]], most: int) -> tuple[list[list[int]], list[int], list[int]]:
+    """Telling words (in at most `most` entries) as numbers, rarest first.
+
+    Returns for each entry those that others hold too, and how many telling ones it has in all; and
+    for each number how many entries hold the word.
+    """
     counts: Counter[str] = Counter()
-    for words in sets:
+    for words in texts:
         counts.update(words)
-    # Equal order everywhere, rarest first: two sets that are similar share one of their first words.
-    ranked = [sorted(words, key=lambda word: (counts[word], word)) for words in sets]
-    order = sorted(range(len(sets)), key=lambda place: len(ranked[place]))
-    index: dict[str, list[int]] = defaultdict(list)
+    telling = sorted((n, word) for word, n in counts.items() if 1 < n <= most)
+    numbers = {word: number for number, (_, word) in enumerate(telling)}
+    shared = [sorted([numbers[word] for word in words if word in numbers]) for words in texts]
+    sizes = [len(own) + sum([counts[word] == 1 for word in words]) for own, words in zip(shared, texts, strict=True)]
+    return shared, sizes, [n for n, _ in telling]
+
+
+def join(sets: Sequence[Sequence[int]], sizes: Sequence[int], least: float) -> set[Pair]:
+    """All pairs whose Jaccard similarity is at least `least` (0 exclusive to 1): exact, by prefixes.
+
+    Args:
+        sets: sorted numbers of what others hold too, in one order, rarest first: of two sets that are
+            similar the first of each have one in common.
+        sizes: how many each has in all; those that nobody else holds come before all others.
+    """
+    order = sorted(range(len(sets)), key=lambda place: sizes[place])
+    index: dict[int, list[int]] = defaultdict(list)
     found: set[Pair] = set()
     for place in order:
-        words = ranked[place]
-        size = len(words)
-        if not size:
+        words, size = sets[place], sizes[place]
+        prefix = size - math.ceil(least * size) + 1 - (size - len(words))
+        if prefix <= 0:
             continue
-        prefix = words[: size - math.ceil(least * size) + 1]
         near: set[int] = set()
-        for word in prefix:
-            near.update(index[word])
-            index[word].append(place)
+        for word in words[:prefix]:
+            places = index[word]
+            near.update(places)
+            places.append(place)
+        own = set(words)
         for other in near:
-            smaller = len(ranked[other])
+            smaller = sizes[other]
             if smaller < least * size:
                 continue
-            common = len(sets[place] & sets[other])
+            common = len(own.intersection(sets[other]))
             if common >= least * (size + smaller - common):
                 found.add((min(place, other), max(place, other)))
     return found
 
 
-def _by_rare_words(shapes: Sequence[Shape]) -> set[Pair]:
-    counts: Counter[str] = Counter()
-    for shape in shapes:
-        counts.update(shape.words)
-        counts.update(shape.names - shape.words)
-    holders: dict[str, list[int]] = defaultdict(list)
-    for place, shape in enumerate(shapes):
-        rare = sorted((counts[w], w) for w in shape.words | shape.names if 1 < counts[w] <= RARE)[:RAREST]
-        for _, word in rare:
-            holders[word].append(place)
-    shared: Counter[Pair] = Counter()
-    for word, places in holders.items():
-        # One code word that few entries hold says as much as two rare words.
-        value = 2 if len(places) <= CODE and not word.isalpha() and word.isascii() else 1
-        for pair in _pairs(places):
-            shared[pair] += value
-    return {pair for pair, value in shared.items() if value > 1}
-
-
-def _triggers(shape: Shape) -> set[str]:
-    error = " ".join(sorted(shape.error_words))
-    return {*(f"c {c}" for c in shape.commands), *(f"p {p}" for p in shape.paths), *([f"e {error}"] if error else ())}
+def _by_rare_words(sets: Sequence[Sequence[int]], counts: Sequence[int]) -> set[Pair]:
+    holders: dict[int, list[int]] = defaultdict(list)
+    for place, own in enumerate(sets):
+        for number in [number for number in own if 1 < counts[number] <= RARE][:RAREST]:
+            holders[number].append(place)
+    once: set[Pair] = set()
+    twice: set[Pair] = set()
+    for places in holders.values():
+        pairs = set(_pairs(places))
+        twice |= pairs & once
+        once |= pairs
+    return twice
 
 
 def _by_key(keys: Sequence[Iterable[str]], most: int) -> set[Pair]:

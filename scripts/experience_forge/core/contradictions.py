@@ -160,6 +160,10 @@ def between(
         # Two causes of one failure may both be right: that needs judgement.
         return None
     across = (one.track is Track.PROJECT) != (other.track is Track.PROJECT)
+    blocked = bool(set(apart) - {"subject"})
+    guard = None if blocked else _guard(one, other, first, second, share, trigger)
+    if guard is not None:
+        return Contradiction("guard", *guard, across)
     choice = _choice(one, other, first, second, share, trigger)
     if choice is not None:
         # What is chosen tells the two apart as well, and so does the command that it replaces.
@@ -167,11 +171,8 @@ def between(
         if all(why in (choice[0], "command", "subject") or words.replace(",", "") in sides
                for why, words in apart.items()):
             return Contradiction("choice", choice[1], choice[2], across)
-    if set(apart) - {"subject"}:
+    if blocked:
         return None
-    guard = _guard(one, other, first, second, share, trigger)
-    if guard is not None:
-        return Contradiction("guard", *guard, across)
     opposed = _opposed(first, second, share, trigger)
     return Contradiction("polarity", *opposed, across) if opposed else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from ..fast import signature
 from ..model import Entry
 from . import contradictions, similarity
 from .contradictions import Contradiction, Stance
+from .similarity import Shape
 
 SAME, CONTRADICTION, SIBLING, NEAR, OTHER = "same", "contradiction", "sibling", "near", "other"
 
@@ -42,18 +43,29 @@ def rules_of(tidy: Mapping[str, Any], stances: Mapping[str, Any], calibration: M
 
 
 class Judge:
-    """Judges pairs of a fixed set of entries; shapes and stances are made once each."""
+    """Judges pairs of a fixed set of entries; shapes and stances are made when they are asked for.
 
-    def __init__(self, entries: Sequence[Entry], rules: Rules) -> None:
+    Args:
+        words: the words of each entry, when they are known already.
+    """
+
+    def __init__(self, entries: Sequence[Entry], rules: Rules, words: Sequence[Iterable[str]] | None = None) -> None:
         self.entries = tuple(entries)
         self.rules = rules
-        self.shapes = [similarity.shape_of(entry, rules.similarity) for entry in self.entries]
-        self.weights = similarity.Weights((shape.words for shape in self.shapes), rules.background)
+        self._shapes: dict[int, Shape] = {}
         self._stances: dict[int, Stance] = {}
+        sets = words if words is not None else [self.shape(place).words for place in range(len(self.entries))]
+        self.weights = similarity.Weights(sets, rules.background)
+
+    def shape(self, place: int) -> Shape:
+        """What is compared of one entry, by its place."""
+        if place not in self._shapes:
+            self._shapes[place] = similarity.shape_of(self.entries[place], self.rules.similarity)
+        return self._shapes[place]
 
     def relation(self, one: int, other: int) -> Relation:
         """What two entries, by their places, are to each other."""
-        a, b = self.shapes[one], self.shapes[other]
+        a, b = self.shape(one), self.shape(other)
         share = similarity.share(a, b, self.weights)
         trigger = similarity.trigger_shared(a, b)
         if share < self.rules.similarity.near / 2 and not trigger:

@@ -111,7 +111,7 @@ def shape_of(entry: Entry, rules: Rules) -> Shape:
         told_names=names_of(told, rules) if pitfall else error_names,
         error_words=frozenset(signature.words(errors)),
         error_numbers=frozenset(_NUMBER.findall(told)), title_numbers=frozenset(_NUMBER.findall(entry.title)),
-        commands=frozenset(_program(c.command) for c in entry.applies_when if c.command),
+        commands=frozenset(program(c.command) for c in entry.applies_when if c.command),
         paths=frozenset(c.path for c in entry.applies_when if c.path),
         groups=rules.apart.find("\n".join(texts.get(name, "") for name in HEAD).lower()),
     )
@@ -138,7 +138,8 @@ def _is_code(word: str) -> bool:
     return (len(body) > 2 and body.isupper()) or any(mark.isupper() for mark in body[1:])
 
 
-def _program(command: str) -> str:
+def program(command: str) -> str:
+    """Program and subcommand of a command pattern."""
     words = command.replace("*", " ").split()
     if not words:
         return ""

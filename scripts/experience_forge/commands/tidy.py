@@ -1,0 +1,124 @@
+"""`experience-forge tidy`: the plan of a tidying, and proposals from its steps."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from .. import shared, tidy_steps
+from ..core import changes, tidy
+from ..core.changes import Change
+from ..core.tidy import Plan, Step
+from ..errors import ForgeError, Usage
+from ..report import Output
+from ..store import entries, home, tidying
+from ..store.launcher import confirm_command
+
+HELP = "plan what to merge, decide, mark as outdated, look at again, move or grow; change nothing"
+EPILOG = """examples:
+  experience-forge tidy                                   the plan; nothing is written
+  experience-forge tidy --apply merge-use-pnpm-1a2b3c     a proposal from one step
+  experience-forge tidy --apply --kind merge --dry-run    what all merges would change
+  experience-forge tidy --apply contradiction-x-1a2b3c --keep use-pnpm
+
+Each proposal is confirmed by you, one by one: `experience-forge review`.
+
+JSON: {"steps": [{"id", "kind", "entries", "reason", "values", "evidence"}], "compared", "more_reviews"}
+      with --apply: {"proposals": [{"id", "step", "change", "digest", "title", "confirm_command", "targets"}],
+                     "skipped": [{"step", "what"}], "dry_run"}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("--apply", nargs="*", metavar="STEP", help="make proposals from these steps")
+    parser.add_argument("--kind", choices=tidy.KINDS, help="show or apply only steps of this kind")
+    parser.add_argument("--keep", default="", metavar="ID", help="of a contradiction: the entry that stays")
+    parser.add_argument("--dry-run", action="store_true", help="with --apply: print what would be proposed")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    library = entries.load_all(where)
+    found = tidying.plan(where, library, datetime.date.today().isoformat())
+    if args.apply is None:
+        return _show(found, args.kind, len(library.deliverable()), out)
+    if not args.apply and not args.kind:
+        raise Usage(out.text("tidy.nothing_chosen"), out.text("tidy.nothing_chosen_hint"))
+    steps = [tidying.step_of(found, step_id) for step_id in args.apply]
+    steps += [step for step in found.steps if not args.apply and step.kind == args.kind]
+    return _apply(where, steps, args, out)
+
+
+def _show(found: Plan, kind: str | None, count: int, out: Output) -> int:
+    steps = [step for step in found.steps if kind in (None, step.kind)]
+    out.data({"steps": [_document(step) for step in steps], "compared": count, "more_reviews": found.more_reviews})
+    if not steps:
+        out.say("tidy.nothing", count=count)
+        return 0
+    out.say("tidy.head", steps=len(steps), count=count)
+    for name in tidy.KINDS:
+        mine = [step for step in steps if step.kind == name]
+        if mine:
+            out.line()
+            out.line(f"{out.text(f'tidy.kind_{name}')} ({len(mine)})")
+        for step in mine:
+            _tell(step, out)
+    if found.more_reviews:
+        out.say("tidy.more_reviews", count=found.more_reviews)
+    out.talk(out.text("tidy.how"))
+    return 0
+
+
+def _tell(step: Step, out: Output) -> None:
+    out.line(f"- {step.id}: {out.text(f'tidy.reason_{step.reason}', **step.values)}")
+    for line in step.evidence:
+        out.line(f"    {line}")
+    if step.kind == "contradiction":
+        one, other = step.entries
+        out.line(f"    {out.text('tidy.how_contradiction', id=step.id, one=one, other=other)}")
+    if step.kind == "grow":
+        out.line(f"    {out.text('tidy.how_grow', domain=step.values['domain'])}")
+
+
+def _apply(where: home.Home, steps: Sequence[Step], args: argparse.Namespace, out: Output) -> int:
+    made: list[dict[str, Any]] = []
+    skipped: list[dict[str, str]] = []
+    for step in steps:
+        try:
+            for change in tidy_steps.changes_of(where, step, out.text, args.keep):
+                made.append(_proposed(where, step, change, args.dry_run, out))
+        except ForgeError as error:
+            if len(steps) == 1:
+                raise
+            skipped.append({"step": step.id, "what": error.what})
+    out.data({"proposals": made, "skipped": skipped, "dry_run": bool(args.dry_run)})
+    for item in skipped:
+        out.talk(out.text("tidy.skipped", id=item["step"], what=item["what"]))
+    if made and not args.dry_run:
+        out.talk(out.text("tidy.applied", count=len(made)))
+    return 0
+
+
+def _proposed(where: home.Home, step: Step, change: Change, dry_run: bool, out: Output) -> dict[str, Any]:
+    affected = tidy_steps.targets(where, change)
+    if dry_run:
+        out.line(changes.render(change).rstrip("\n"))
+        for target in affected:
+            out.say("tidy.would", path=target["path"])
+            out.line(target["diff"].rstrip("\n"))
+        return {"id": "", "step": step.id, "change": change.change, "title": change.title, "targets": affected}
+    proposal = tidy_steps.propose(where, step.id, change)
+    out.say("tidy.proposal", id=proposal.id, change=change.change, title=change.title)
+    return {
+        "id": proposal.id, "step": step.id, "change": change.change, "digest": proposal.digest, "title": change.title,
+        "confirm_command": confirm_command(where, proposal.id, proposal.digest), "targets": affected,
+    }
+
+
+def _document(step: Step) -> dict[str, Any]:
+    return {"id": step.id, "kind": step.kind, "entries": list(step.entries), "reason": step.reason,
+            "values": dict(step.values), "evidence": list(step.evidence)}

@@ -1,0 +1,252 @@
+"""Gathers what a tidying goes by: entries, what the ledgers say of each, what each stands on today."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..core import codec, merging, pairs, tidy, tracks
+from ..core.merging import Base
+from ..core.tidy import Facts, Plan, Step
+from ..errors import Refused
+from ..model import Entry, Status, Track
+from . import (
+    backtest,
+    condition_rules,
+    config,
+    effects,
+    entries,
+    files,
+    freshness,
+    journal,
+    projects,
+    ruleset,
+    sketches,
+)
+from .entries import Library, StoredEntry
+from .home import Home
+
+
+@functools.cache
+def rules() -> pairs.Rules:
+    """The data that pairs are judged by."""
+    return pairs.rules_of(ruleset.load("tidy"), ruleset.load("contradictions"), ruleset.load("calibration"))
+
+
+def lifetimes() -> tidy.Lifetimes:
+    """How long entries of a kind last without a look."""
+    return tidy.lifetimes_of(ruleset.load("lifetimes"))
+
+
+def plan(home: Home, library: Library, today: str) -> Plan:
+    """The plan for the entries that a client may be given.
+
+    Args:
+        today: ISO date.
+    """
+    stored = library.deliverable()
+    with _no_collector():
+        found = sketches.of(home, stored, rules().contradictions.choices)
+        known = facts(home, stored, today)
+        acted = [one for one in stored if one.entry.id in known and known[one.entry.id].sessions]
+        made = tidy.plan(
+            [one.entry for one in stored], found, known, rules(), lifetimes(), today, domains(acted)
+        )
+    keep_contradictions(home, made)
+    return made
+
+
+def keep_contradictions(home: Home, found: Plan) -> None:
+    """Write `derived/contradictions.json`: for each entry the ones it contradicts and which of them wins for now."""
+    pairs_of: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for step in found.steps:
+        if step.kind == "contradiction":
+            one, other = step.entries
+            wins = str(step.values["wins"])
+            pairs_of[one].append({"with": other, "wins": wins})
+            pairs_of[other].append({"with": one, "wins": wins})
+    path = home.derived / "contradictions.json"
+    if pairs_of or path.exists():
+        with contextlib.suppress(Refused):
+            files.write_text(path, json.dumps(pairs_of, ensure_ascii=False))
+
+
+def near(home: Home, entry: Entry, count: int) -> list[dict[str, Any]]:
+    """The entries nearest to a new one, each with what the two are to each other."""
+    stored = entries.load_all(home).deliverable()
+    found = sketches.of(home, stored, rules().contradictions.choices)
+    return [
+        {"id": other.id, "title": other.title, "rule": other.rule, "track": other.track.value,
+         "share": round(relation.share, 2), "where": "entries", "relation": relation.what,
+         "apart": dict(relation.apart)}
+        for other, relation in tidy.near(entry, [one.entry for one in stored], found, rules(), count)
+    ]
+
+
+def facts(home: Home, stored: Sequence[StoredEntry], today: str) -> dict[str, Facts]:
+    """What ledgers and files say of each entry; those of which nothing is known are left out."""
+    matched: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for ledger in effects.ledgers(home):
+        for chance in ledger.opportunities:
+            matched[chance.entry].append((chance.at[:10], ledger.session))
+        for shown in ledger.exposures:
+            matched[shown.entry].append((shown.at[:10], ledger.session))
+    tallies = effects.tallies(home)
+    where = _places(home)
+    roots = {project_id: project.root for project in projects.all(home) for project_id in project.ids}
+    found = {}
+    for one in stored:
+        own = sorted(set(matched.get(one.entry.id, ())))
+        tally = tallies.get((one.entry.id, one.sha256))
+        drift = _drift(home, one.entry, roots, today)
+        if not own and tally is None and not drift[0]:
+            continue
+        sessions = frozenset(session for _, session in own)
+        places = Counter(where[session] for session in sessions if session in where)
+        found[one.entry.id] = Facts(
+            own[-1][0] if own else "", len(own), dict(places), sessions, drift,
+            tally.helps if tally else 1.0, tally.hurts if tally else 1.0,
+        )
+    return found
+
+
+def base_of(home: Home, entry_id: str) -> Base:
+    """An entry whose bytes are confirmed, as a base for a change.
+
+    Raises:
+        Refused: when there is none, or its bytes are others than were confirmed.
+    """
+    stored = entries.get(home, entry_id)
+    if stored.state in ("edited", "unconfirmed"):
+        raise Refused(
+            f"'{entry_id}' has other bytes than were confirmed",
+            "see `experience-forge doctor`: confirm the new bytes or restore first",
+        )
+    return Base(stored.entry, stored.key, stored.sha256)
+
+
+def merged(home: Home, ids: Sequence[str], text: Entry | None = None) -> tuple[list[Base], Entry]:
+    """The entry that several become, checked to fire wherever one of them fired in the kept sessions.
+
+    Raises:
+        Refused: when it would not, when one of them is not active, or when they can't be one.
+    """
+    bases = [base_of(home, entry_id) for entry_id in dict.fromkeys(ids)]
+    if len(bases) < 2:
+        raise Refused("a merge takes two entries at least", "name their ids")
+    for base in bases:
+        if base.entry.status is not Status.ACTIVE:
+            raise Refused(f"'{base.entry.id}' is {base.entry.status.value}", "merge active entries only")
+    entry = merging.merged([base.entry for base in bases], _free_id(home, bases[0].entry.id), journal.now()[:10], text)
+    codec.parse(codec.render(entry))
+    lost = lost_fires(home, [base.entry for base in bases], entry)
+    if lost:
+        raise Refused("the merged entry would not fire where a parent did", "give it their conditions", lost)
+    return bases, entry
+
+
+def lost_fires(home: Home, parents: Sequence[Entry], entry: Entry) -> list[str]:
+    """Places in the kept sessions where a parent's trigger fires and the merged entry's does not."""
+    after = _fires(home, entry)
+    return [f"{parent.id}: session {session} line {line}" for parent in parents
+            for session, line in sorted(_fires(home, parent) - after)]
+
+
+def _fires(home: Home, entry: Entry) -> set[tuple[str, int]]:
+    from ..core import backtest as replay
+    from ..core import conditions
+
+    folder = backtest.folder(home)
+    if not entry.applies_when or not folder.is_dir():
+        return set()
+    trigger = replay.side(conditions.matchers(entry.applies_when, condition_rules.weights()))
+    found = set()
+    for path in sorted(folder.glob("*.jsonl")):
+        try:
+            data = files.read_bytes(path)
+        except (OSError, Refused):
+            continue
+        found |= {(path.stem, step.line) for step in trigger.hits(data)}
+    return found
+
+
+def _free_id(home: Home, first: str) -> str:
+    known = {path.stem for path in home.entries.rglob("*.md")}
+    stem = first[:52]
+    for number in range(1, 1000):
+        wanted = f"{stem}-merged" if number == 1 else f"{stem}-merged-{number}"
+        if wanted not in known:
+            return wanted
+    raise Refused(f"there are 999 merges of '{first}'", "undo some of them")
+
+
+def domains(stored: Sequence[StoredEntry]) -> dict[str, str]:
+    """The domain of each entry's words, by id, of those that state none."""
+    known = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains"))
+    return {one.entry.id: tracks.domain_of(one.entry, known) for one in stored if not one.entry.domain}
+
+
+def _places(home: Home) -> dict[str, str]:
+    """The project of each kept session, by the folder that its history names."""
+    known = [(project.root, project.id) for project in projects.all(home) if project.root]
+    found = {}
+    folder = backtest.folder(home)
+    for path in folder.glob("*.jsonl") if folder.is_dir() else ():
+        cwd = _cwd(path)
+        if cwd:
+            inside = [(len(root), project_id) for root, project_id in known
+                      if cwd == root or cwd.startswith(root.rstrip("/\\") + os.sep)]
+            found[path.stem] = max(inside)[1] if inside else cwd
+    return found
+
+
+def _cwd(path: Any) -> str:
+    try:
+        with open(path, "rb") as file:
+            head = json.loads(file.readline(65536))
+        return str(head.get("cwd", "")) if isinstance(head, Mapping) else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _drift(home: Home, entry: Entry, roots: Mapping[str, str], today: str) -> tuple[str, str]:
+    if not entry.cites and not entry.versions:
+        return "", ""
+    folder = roots.get(entry.project, "") if entry.track is Track.PROJECT else os.getcwd()
+    if not folder or not os.path.isdir(folder):
+        return "", ""
+    state, reason, detail, _ = freshness.state(home, entry, folder, today, entry.project)
+    return (reason, detail) if state == "drifted" and reason != "review" else ("", "")
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    # Hundreds of thousands of small tuples make the collector run over all entries again and again.
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def step_of(found: Plan, step_id: str) -> Step:
+    """One step by its id.
+
+    Raises:
+        Refused: when the plan has none of that id.
+    """
+    for step in found.steps:
+        if step.id == step_id:
+            return step
+    raise Refused(f"the plan has no step '{step_id}'", "see `experience-forge tidy` for the steps of today")
+
+

@@ -1,0 +1,135 @@
+"""From a step of the tidy plan to proposals, for `tidy`, `merge` and `outdate`; stands beside `shared`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+
+from . import shared
+from .clients import claude_code
+from .core import codec, merging, tidy, vet
+from .core.changes import Change
+from .core.tidy import Step
+from .errors import ForgeError, Invalid, Refused
+from .model import Entry, Status, Track
+from .store import journal, redaction, ruleset, tidying
+from .store.home import Home
+from .store.proposals import Proposal
+
+Text = Callable[..., str]
+"""`report.Output.text`: a message by its name with its values."""
+
+
+def changes_of(home: Home, step: Step, text: Text, keep: str = "") -> list[Change]:
+    """The changes that a step proposes; none for a step that is taken up elsewhere (`grow`).
+
+    Args:
+        keep: of a contradiction, the id of the entry that stays.
+
+    Raises:
+        Refused: when an entry has changed, or a contradiction comes without its decision.
+    """
+    today = journal.now()[:10]
+    first = step.entries[0]
+    if step.kind == "merge" or (step.kind == "widen" and len(step.entries) > 1):
+        return [merge(home, step.entries, text)]
+    if step.kind == "contradiction":
+        if keep not in step.entries:
+            one, other = step.entries
+            raise Refused(text("tidy.keep_needed", id=step.id), text("tidy.keep_hint", one=one, other=other))
+        other = next(entry_id for entry_id in step.entries if entry_id != keep)
+        return [outdate(home, other, text("tidy.contradicted", id=keep), text)]
+    if step.kind == "outdated":
+        return [outdate(home, first, text(f"tidy.reason_{step.reason}", **step.values), text)]
+    if step.kind == "review":
+        return [_renewed(home, first, text, today)]
+    if step.kind in ("widen", "narrow"):
+        return [_moved(home, step, text, today)]
+    return []
+
+
+def merge(home: Home, ids: Sequence[str], text: Text, told: Entry | None = None) -> Change:
+    """The change that makes one entry of several; errors as `tidying.merged`."""
+    bases, entry = tidying.merged(home, ids, told)
+    lines = [text("tidy.summary_merge", ids=", ".join(entry.parents), id=entry.id)]
+    lines += tidy.counted([base.entry for base in bases])
+    return merging.merge(bases, entry, "\n".join(lines))
+
+
+def checked(told: Entry) -> Entry:
+    """A text that somebody wrote for a merged entry, when it may be proposed.
+
+    Raises:
+        Refused: when it holds a secret.
+        Invalid: when the poisoning gate blocks it.
+    """
+    held: dict[str, int] = {}
+    for part in (told.title, *told.aliases, *(body for _, body in told.sections)):
+        held.update(redaction.clean(part)[1])
+    if held:
+        raise Refused(f"the text holds {', '.join(sorted(held))}", "write how to get the value, not the value")
+    found = vet.vet_entry(told, ruleset.load("poison"))
+    blocked = [f"{one.field}: {reason}" for one in found if one.verdict == "block" for reason in one.reasons]
+    if blocked:
+        raise Invalid("the text is blocked", "take these out, or write them in plain words", blocked)
+    return told
+
+
+def outdate(home: Home, entry_id: str, reason: str, text: Text) -> Change:
+    """The change that marks one entry as outdated.
+
+    Raises:
+        Refused: when it is not active.
+    """
+    base = tidying.base_of(home, entry_id)
+    if base.entry.status is not Status.ACTIVE:
+        raise Refused(f"'{entry_id}' is {base.entry.status.value} already", "see `experience-forge show`")
+    values = {"id": entry_id, "before": "active", "after": "outdated ⚠️", "reason": reason}
+    summary = text("tidy.summary_status", **values)
+    return merging.status(base, Status.OUTDATED, reason[:300], journal.now()[:10], summary)
+
+
+def propose(home: Home, step_id: str, change: Change) -> Proposal:
+    """Put a change into the inbox."""
+    return shared.propose(home, change, f"{change.change}-{_name(change)}"[:64].rstrip("-"), {"step": step_id})
+
+
+def targets(home: Home, change: Change) -> list[dict[str, str]]:
+    """The client files that the new texts of a change would be given to, each with its diff."""
+    found = []
+    for write in change.writes:
+        if write.text is None or write.key.startswith("@"):
+            continue
+        entry = codec.parse(write.text)
+        if entry.status is Status.ACTIVE:
+            try:
+                found += [{"path": str(path), "diff": diff} for path, diff in claude_code.targets(home, entry)]
+            except ForgeError:
+                continue
+    return found
+
+
+def _name(change: Change) -> str:
+    return str(change.data.get("entry", "")) or "entries"
+
+
+def _renewed(home: Home, entry_id: str, text: Text, today: str) -> Change:
+    base = tidying.base_of(home, entry_id)
+    days = tidying.lifetimes().days
+    kind = days.get(base.entry.kind.value, 365)
+    span = min(kind, days["project"]) if base.entry.track is Track.PROJECT else kind
+    date = (datetime.date.fromisoformat(today) + datetime.timedelta(days=span)).isoformat()
+    return merging.renewed(base, date, today, text("tidy.summary_review", id=entry_id, date=date))
+
+
+def _moved(home: Home, step: Step, text: Text, today: str) -> Change:
+    base = tidying.base_of(home, step.entries[0])
+    entry = base.entry
+    if step.kind == "narrow":
+        track, domain, project = Track.PROJECT, entry.domain, str(step.values["project"])
+    else:
+        preference = entry.kind.value == "preference"
+        track, domain, project = (Track.PROFILE if preference else Track.PERSONAL), entry.domain, ""
+    values = {"id": entry.id, "before": entry.track.value, "after": track.value}
+    summary = text("tidy.summary_move", reason=text(f"tidy.reason_{step.reason}", **step.values), **values)
+    return merging.moved(base, track, domain, project, today, summary)

@@ -1,0 +1,279 @@
+"""Tidy, merge, outdate: what the plan says, what its proposals change, and what a crash leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from experience_forge import cli, shared
+from experience_forge.core import codec
+from experience_forge.model import Condition, Consent, Guard, Kind, Source, Status, Track
+from experience_forge.store import backtest, entries, files, home, journal, library, proposals
+from helpers import confirm, entry
+from test_store_library import dying_at
+
+
+def said(rule, why="It was so."):
+    """The sections of a preference."""
+    return (("rule", rule), ("why", why), ("how", "As said."))
+
+
+def pool(entry_id="pool-dry", **fields):
+    """A pitfall of two wordings."""
+    values = {
+        "kind": Kind.PITFALL, "title": "Postgres connection pool runs dry under load",
+        "aliases": ("数据库连接耗尽",),
+        "applies_when": (Condition(error="remaining connection slots are reserved"),),
+        "fails_when": (Condition(error="remaining connection slots are reserved"),),
+        "sections": (
+            ("scenario", "The API is scaled to ten pods."),
+            ("symptom", "FATAL: remaining connection slots are reserved for superuser connections"),
+            ("root_cause", "Each pod opens a pool of twenty; max_connections is a hundred."),
+            ("right_action", "Put PgBouncer in transaction mode before it and shrink the pools."),
+            ("rule", "Pool size times pods must stay under max_connections; use PgBouncer beyond that."),
+        ),
+    }
+    return entry(entry_id, **{**values, **fields})
+
+
+def pool_again(entry_id="pool-scaled", **fields):
+    """The same one, told again."""
+    values = {
+        "title": "FATAL: remaining connection slots are reserved, after scaling out", "aliases": ("扩容后连不上库",),
+        "applies_when": (
+            Condition(error="FATAL: remaining connection slots are reserved"), Condition(words="pgbouncer pods")),
+        "sections": (
+            ("scenario", "More replicas of the service were started."),
+            ("symptom", "New connections are refused by Postgres."),
+            ("root_cause", "Sum of all pools goes past max_connections (100)."),
+            ("right_action", "PgBouncer with transaction pooling, smaller pool per replica."),
+            ("rule", "Multiply pool size by replicas before you scale; PgBouncer if it does not fit."),
+        ),
+    }
+    return pool(entry_id, **{**values, **fields})
+
+
+def run(capsys, *arguments):
+    """A command's exit code and its JSON."""
+    code = cli.main([*arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def say_yes(proposal_id):
+    """Confirm a proposal at a terminal."""
+    where = home.current()
+    proposal = proposals.load(where, proposal_id)
+    return shared.carry_out(where, proposal, Consent("terminal", journal.now(), "terminal"))
+
+
+def steps_of(capsys, kind):
+    """The steps of one kind in today's plan."""
+    return [step for step in run(capsys, "tidy")[1]["steps"] if step["kind"] == kind]
+
+
+def test_two_wordings_are_merged_and_both_ids_lead_to_the_new_entry(capsys):
+    """A merge keeps both parents as superseded, takes both triggers, and is taken back by one undo."""
+    confirm(pool())
+    confirm(pool_again())
+    confirm(entry("other"))
+    (step,) = steps_of(capsys, "merge")
+    assert set(step["entries"]) == {"pool-dry", "pool-scaled"}
+    before = {s.entry.id: s.sha256 for s in entries.load_all(home.current()).entries}
+
+    code, made = run(capsys, "tidy", "--apply", step["id"])
+    assert code == 0 and [p["change"] for p in made["proposals"]] == ["merge"]
+    assert {s.entry.id: s.sha256 for s in entries.load_all(home.current()).entries} == before
+    done = say_yes(made["proposals"][0]["id"])
+
+    now = entries.load_all(home.current())
+    new = next(s for s in now.entries if s.entry.parents)
+    assert set(new.entry.parents) == {"pool-dry", "pool-scaled"} and new.deliverable
+    assert {c.error or c.words for c in new.entry.applies_when} == {
+        "remaining connection slots are reserved", "FATAL: remaining connection slots are reserved", "pgbouncer pods"}
+    for parent in new.entry.parents:
+        assert now.by_id()[parent].entry.status is Status.SUPERSEDED
+        assert entries.successor(now, parent).entry.id == new.entry.id
+    assert steps_of(capsys, "merge") == []
+
+    code, made = run(capsys, "undo", str(done.applied.record["seq"]))
+    say_yes(made["proposal"]["id"])
+    assert {s.entry.id: s.sha256 for s in entries.load_all(home.current()).entries} == before
+
+
+def test_siblings_with_other_errors_are_never_merged(capsys):
+    """Two errors of one tool that differ by their code stay two entries, however alike the texts are."""
+    for code in ("61", "65"):
+        confirm(pool(f"class-file-{code}", title=f"Maven: unsupported class file major version {code}",
+                     applies_when=(Condition(command="mvn *", error=f"Unsupported class file major version {code}"),)))
+    assert steps_of(capsys, "merge") == []
+
+
+def test_a_merge_that_loses_a_trigger_is_refused():
+    """What fired in a kept session has to fire there after the merge; a lost place is named."""
+    where = home.current()
+    from experience_forge.store import tidying
+
+    folder = backtest.folder(where)
+    files.make_folder(folder)
+    lines = [{"v": 1, "session": "s1", "client": "claude-code", "cwd": "/w", "started": "", "path": ""},
+             {"l": 5, "t": 0, "c": "npm install left-pad", "r": 6}]
+    files.write_text(folder / "s1.jsonl", "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    parent = entry("a", applies_when=(Condition(command="npm install *"),))
+    without = entry("b", applies_when=(Condition(command="yarn add *"),))
+    assert tidying.lost_fires(where, [parent], without) == ["a: session s1 line 5"]
+    assert tidying.lost_fires(where, [parent], parent) == []
+
+
+def test_a_contradiction_waits_for_a_decision(capsys):
+    """Two choices for one thing are shown with the narrower scope winning, and nothing happens without --keep."""
+    trigger = {"applies_when": (Condition(command="pip install *"),)}
+    confirm(entry("answer-en", track=Track.PROFILE, title="Dependencies by Poetry", aliases=("python 用 poetry",),
+                  sections=said("Use Poetry to manage dependencies."), **trigger))
+    confirm(entry("answer-uv", track=Track.PROJECT, project="p1", title="uv manages our environments",
+                  aliases=("用 uv",), sections=said("Manage dependencies with uv."), **trigger))
+    (step,) = steps_of(capsys, "contradiction")
+    assert step["values"]["class"] == "choice" and step["values"]["wins"] == "answer-uv"
+    assert cli.main(["tidy", "--apply", step["id"]]) == 1
+    assert "--keep" in capsys.readouterr().err
+    _, made = run(capsys, "tidy", "--apply", step["id"], "--keep", "answer-uv")
+    say_yes(made["proposals"][0]["id"])
+    stored = entries.get(home.current(), "answer-en")
+    assert stored.entry.status is Status.OUTDATED and "answer-uv" in stored.entry.status_reason
+    assert not stored.deliverable
+
+
+def test_guard_that_lets_pass_and_guard_that_denies_are_put_to_the_user(capsys):
+    """One entry lets an action pass that the other denies."""
+    confirm(entry("apply-fine", guard=Guard.REMIND, title="terraform apply is fine", aliases=("可以 apply",),
+                  sections=said("terraform apply may run without asking."),
+                  applies_when=(Condition(command="terraform apply *"),)))
+    confirm(entry("apply-never", guard=Guard.DENY, title="No terraform apply", aliases=("禁止 apply",),
+                  sections=said("The agent must not run terraform apply."),
+                  applies_when=(Condition(command="terraform apply *"),)))
+    assert [step["values"]["class"] for step in steps_of(capsys, "contradiction")] == ["guard"]
+
+
+def test_alike_in_two_projects_becomes_one_wider_entry(capsys):
+    """An entry confirmed alike in two projects is proposed for a wider track, both as its parents."""
+    confirm(pool("a", track=Track.PROJECT, project="p1"))
+    confirm(pool_again("b", track=Track.PROJECT, project="p2"))
+    (step,) = steps_of(capsys, "widen")
+    _, made = run(capsys, "tidy", "--apply", step["id"])
+    say_yes(made["proposals"][0]["id"])
+    new = next(s.entry for s in entries.load_all(home.current()).entries if s.entry.parents)
+    assert (new.track, new.project) == (Track.PERSONAL, "")
+
+
+def test_what_the_user_called_general_is_proposed_for_a_wider_track(capsys):
+    """A project entry whose words say that it holds everywhere is proposed for the user's own track."""
+    confirm(entry("ask-first", track=Track.PROJECT, project="p1",
+                  sources=(Source(session="s", quote="in all my projects ask before adding a package"),)))
+    (step,) = steps_of(capsys, "widen")
+    assert step["reason"] == "said_general"
+    _, made = run(capsys, "tidy", "--apply", step["id"])
+    say_yes(made["proposals"][0]["id"])
+    assert entries.get(home.current(), "ask-first").entry.track is Track.PROFILE
+
+
+def test_age_alone_marks_nothing_and_vital_entries_are_not_asked_about(capsys):
+    """A workflow without a match for 90 days is put up for review; a pinned one and a preference are not."""
+    workflow = {"kind": Kind.WORKFLOW, "sections": (("when", "x"), ("steps", "y"), ("rule", "z")),
+                "created": "2020-01-01", "updated": "2020-01-01",
+                "applies_when": (Condition(words="release the app"),), "fails_when": ()}
+    confirm(entry("old-flow", **workflow))
+    confirm(entry("vital-flow", **{**workflow, "pinned": True, "title": "Rotate keys",
+                           "aliases": ("轮换密钥",), "applies_when": (Condition(words="keys leaked"),), "sections": (
+        ("when", "keys leak"), ("steps", "rotate them"), ("rule", "rotate at once"))}))
+    confirm(entry("old-wish", created="2020-01-01", updated="2020-01-01"))
+    plan = run(capsys, "tidy")[1]["steps"]
+    assert [(s["kind"], s["entries"]) for s in plan] == [("review", ["old-flow"])]
+    _, made = run(capsys, "tidy", "--apply", plan[0]["id"])
+    say_yes(made["proposals"][0]["id"])
+    stored = entries.get(home.current(), "old-flow")
+    assert stored.entry.status is Status.ACTIVE and stored.entry.review > journal.now()[:10]
+    assert run(capsys, "tidy")[1]["steps"] == []
+
+
+def test_outdate_keeps_the_text_and_stops_delivery(capsys):
+    """What the user calls outdated is marked with the reason, kept, and given to no client."""
+    confirm(entry())
+    code, made = run(capsys, "outdate", "use-pnpm", "--reason", "we moved to bun")
+    assert code == 0 and made["proposal"]["change"] == "status"
+    say_yes(made["proposal"]["id"])
+    stored = entries.get(home.current(), "use-pnpm")
+    assert (stored.entry.status, stored.entry.status_reason) == (Status.OUTDATED, "we moved to bun")
+    assert not stored.deliverable and stored.entry.sections == entry().sections
+
+
+def test_dry_run_writes_nothing(capsys):
+    """`--dry-run` prints the whole change and leaves the inbox as it is."""
+    confirm(pool())
+    confirm(pool_again())
+    assert run(capsys, "tidy", "--apply", "--kind", "merge", "--dry-run")[0] == 0
+    assert run(capsys, "merge", "pool-dry", "pool-scaled", "--dry-run")[0] == 0
+    assert run(capsys, "outdate", "pool-dry", "--dry-run")[0] == 0
+    assert proposals.all(home.current()) == []
+
+
+def test_a_profile_line_is_taken_as_it_is_and_observed_ones_carry_their_count(capsys):
+    """Of two profile lines the stated one's words stay; the summary says how often the other was seen."""
+    stated = {"track": Track.PROFILE, "title": "Ask before adding a dependency", "aliases": ("加依赖前先问我",),
+              "sections": said("Ask before adding a new npm dependency.", "Every package is a risk.")}
+    observed = {**stated, "title": "Ask before you add a dependency",
+                "sections": said("Ask me before adding npm dependencies.", "A package is a risk."),
+                "origin": "observed",
+                "sources": tuple(Source(session=f"s{n % 3}", at=f"2026-01-0{n + 1}") for n in range(4))}
+    confirm(entry("seen", **observed))
+    confirm(entry("said", **stated))
+    (step,) = steps_of(capsys, "merge")
+    _, made = run(capsys, "tidy", "--apply", step["id"])
+    text = proposals.load(home.current(), made["proposals"][0]["id"]).text
+    assert "seen: seen 4 times in 3 sessions, not tested" in text
+    say_yes(made["proposals"][0]["id"])
+    new = next(s.entry for s in entries.load_all(home.current()).entries if s.entry.parents)
+    assert new.rule == "Ask before adding a new npm dependency." and new.origin == "stated"
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fsync", "close", "replace", "unlink"])
+def test_a_kill_at_any_call_of_a_merge_leaves_old_or_new(call, capsys):
+    """Whatever call a crash hits, after recovery all three files are as before, or all are as after."""
+    where = home.current()
+    for number in range(1, 90):
+        one, two = f"a-{call}-{number}", f"b-{call}-{number}"
+        confirm(pool(one))
+        confirm(pool_again(two))
+        _, made = run(capsys, "merge", one, two)
+        proposal = proposals.load(where, made["proposal"]["id"])
+        before = files.set_calls(dying_at(call, number))
+        try:
+            library.apply(where, proposal, Consent("terminal", "now", "terminal"))
+            finished = True
+        except KeyboardInterrupt:
+            finished = False
+        finally:
+            files.set_calls(before)
+        library.recover(where)
+        states = {e: entries.find(where, e) for e in (one, two, f"{one}-merged")}
+        new = states[f"{one}-merged"] is not None
+        assert {states[e].entry.status for e in (one, two)} == {Status.SUPERSEDED if new else Status.ACTIVE}
+        assert all(s is None or s.state == "confirmed" for s in states.values())
+        assert new != (proposal.id in [p.id for p in proposals.all(where)])
+        if finished:
+            return
+    raise AssertionError("the merge makes more than 90 such calls")
+
+
+def test_a_merge_of_a_changed_parent_is_refused(capsys):
+    """A proposal made before a parent changed does not overwrite the change."""
+    confirm(pool())
+    confirm(pool_again())
+    _, made = run(capsys, "merge", "pool-dry", "pool-scaled")
+    changed = dataclasses.replace(pool(), revision=2, updated="2026-09-01")
+    confirm(changed)
+    from experience_forge.errors import Refused
+
+    with pytest.raises(Refused):
+        say_yes(made["proposal"]["id"])
+    assert codec.render(changed) == entries.get(home.current(), "pool-dry").path.read_text(encoding="utf-8")
