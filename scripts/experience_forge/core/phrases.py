@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from ..errors import Invalid
 from .lazy import Pattern
@@ -200,12 +199,10 @@ class Phrases:
         return list(hits.values())
 
     def _hinted(self, plain: str) -> set[int]:
-        """Numbers of the cues of which a hint stands in the text; its pairs of letters say which hints to try."""
+        """Numbers of the cues of which a hint stands in the text; a plain search each, and half of them in ASCII."""
         found: set[int] = set()
-        for key in self._hints.keys() & {*pairwise(plain), *((mark, "") for mark in set(plain))}:
-            for hint, numbers in self._hints[key]:
-                if hint in plain:
-                    found |= numbers
+        for numbers in [numbers for hint, numbers in self._hints[plain.isascii()] if hint in plain]:
+            found |= numbers
         return found
 
     def _first(self, cue: Cue, texts: list[_Text], before: Before, plain: str) -> str:
@@ -234,16 +231,14 @@ class Phrases:
         )
 
 
-def _indexed(cues: tuple[Cue, ...]) -> dict[tuple[str, str], list[tuple[str, set[int]]]]:
-    """All hints by their first two characters, each with the numbers of its cues."""
+def _indexed(cues: tuple[Cue, ...]) -> tuple[list[tuple[str, set[int]]], list[tuple[str, set[int]]]]:
+    """All hints with the numbers of their cues: first every one, then those in ASCII."""
     holders: dict[str, set[int]] = {}
     for number, cue in enumerate(cues):
         for hint in cue.hint:
             holders.setdefault(hint, set()).add(number)
-    index: dict[tuple[str, str], list[tuple[str, set[int]]]] = {}
-    for hint, numbers in holders.items():
-        index.setdefault((hint[0], hint[1:2]), []).append((hint, numbers))
-    return index
+    every = list(holders.items())
+    return every, [(hint, numbers) for hint, numbers in every if hint.isascii()]
 
 
 def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:
