@@ -180,7 +180,7 @@ def test_what_the_user_called_general_is_proposed_for_a_wider_track(capsys):
 def test_age_alone_marks_nothing_and_vital_entries_are_not_asked_about(capsys):
     """A workflow without a match for 90 days is put up for review; a pinned one and a preference are not."""
     workflow = {"kind": Kind.WORKFLOW, "sections": (("when", "x"), ("steps", "y"), ("rule", "z")),
-                "created": "2020-01-01", "updated": "2020-01-01",
+                "created": "2020-01-01", "updated": "2020-01-01", "title": "Release the app", "aliases": ("发布应用",),
                 "applies_when": (Condition(words="release the app"),), "fails_when": ()}
     confirm(entry("old-flow", **workflow))
     confirm(entry("vital-flow", **{**workflow, "pinned": True, "title": "Rotate keys",

@@ -44,7 +44,7 @@ class Sketch:
 def sketch_of(entry: Entry, choices: Groups) -> Sketch:
     """The sketch of an entry; it depends on nothing but the entry and the rules."""
     texts = similarity.texts_of(entry)
-    words = frozenset(tokens.terms("\n".join(texts.values()), 16000))
+    words = frozenset().union(*(tokens.terms(text) for text in texts.values()))
     errors = " ".join(sorted(set(signature.words(" ".join(c.error for c in entry.applies_when)))))
     triggers = {f"c {similarity.program(c.command)}" for c in entry.applies_when if c.command}
     triggers |= {f"p {c.path}" for c in entry.applies_when if c.path}

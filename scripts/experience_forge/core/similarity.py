@@ -237,26 +237,30 @@ def _paths_meet(one: str, other: str) -> bool:
 
 
 class Weights:
-    """What words say: shipped background for everyday words, else how rare they are in the library."""
+    """What words say: shipped background for everyday words, else how rare they are in the library.
+
+    Args:
+        sets: the words of each entry, no word twice in one.
+    """
 
     def __init__(self, sets: Iterable[Iterable[str]], background: Mapping[str, float]) -> None:
-        self._counts: Counter[str] = Counter()
-        self._total = 0
+        counts: Counter[str] = Counter()
+        total = 0
         for words in sets:
-            self._counts.update(words)
-            self._total += 1
-        self._background = background
-        self._known: dict[str, float] = {}
+            counts.update(words)
+            total += 1
+        self._known = {word: _weight(word, count, total, background) for word, count in counts.items()}
+        self._sums: dict[frozenset[str], float] = {}
 
     def of(self, words: Iterable[str]) -> float:
-        """The sum of what these words say."""
-        total = 0.0
-        for word in words:
-            value = self._known.get(word)
-            if value is None:
-                value = self._known[word] = _weight(word, self._counts[word], self._total, self._background)
-            total += value
-        return total
+        """The sum of what these words say; they must be of the entries given."""
+        return sum(map(self._known.__getitem__, words))
+
+    def whole(self, words: frozenset[str]) -> float:
+        """As `of`, kept for the next time."""
+        if words not in self._sums:
+            self._sums[words] = self.of(words)
+        return self._sums[words]
 
 
 def _weight(word: str, count: int, total: int, background: Mapping[str, float]) -> float:
@@ -270,7 +274,7 @@ def _weight(word: str, count: int, total: int, background: Mapping[str, float]) 
 def share(one: Shape, other: Shape, weights: Weights) -> float:
     """Jaccard over weighted words, 0 to 1."""
     common = weights.of(one.words & other.words)
-    return common / weights.of(one.words | other.words) if common else 0.0
+    return common / (weights.whole(one.words) + weights.whole(other.words) - common) if common else 0.0
 
 
 def same(one: Shape, other: Shape, found: float, rules: Rules) -> bool:
