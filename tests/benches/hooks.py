@@ -5,7 +5,8 @@
 
 Ratios are medians of (hook / floor) over pairs run one after the other. `none_*`: PreToolUse of a
 command that no entry is about; `hit_*`: one that delivers an entry; `batch_none_*`, `batch_hit_*`:
-the same for PostToolBatch with 3 KB of output. The last line is one JSON object.
+the same for PostToolBatch with 3 KB of output. `stop`: a session that goes on, one turn more each
+time; `stop_first`: one read as a whole, 40 turns, ending in a suggestion. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def made(base: Path, size: int) -> Store:
     import _recall_data as data
     import _recall_home as homes
     from experience_forge.model import Condition, Entry, Kind, Track
-    from experience_forge.store import recall_index
+    from experience_forge.store import derived, recall_index
     from experience_forge.store.entries import Library
     from experience_forge.store.home import Home
 
@@ -137,6 +138,7 @@ def made(base: Path, size: int) -> Store:
     others = list(data.generated(size - 1))
     stored = homes.written(Home(home), [one, *others[:WITH_FILES]]) + homes.unwritten(others[WITH_FILES:])
     recall_index.build(Home(home), Library(tuple(stored)))
+    derived.compile_settings(Home(home))
     print(f"built the index of {size} entries in {time.perf_counter() - begun:.1f} s")
     return Store(home, label)
 
@@ -152,7 +154,13 @@ def measured(store: Store, scripts: Path, runs: int) -> dict[str, float]:
     }
     if mark == "10k":
         cases["session_start_10k"] = ("SessionStart", lambda n: common(n, source="startup"))
-        cases["stop"] = ("Stop", lambda n: common(n, stop_hook_active=False, last_assistant_message="done"))
+        whole, growing = transcript(store.home.parent / "whole.jsonl", range(40)), store.home.parent / "growing.jsonl"
+        session = f"bench-stop-{os.getpid()}"
+        cases["stop"] = ("Stop", lambda n: common(
+            n, session_id=session, transcript_path=str(transcript(growing, range(n + 5), calm=True)), stop_hook_active=False,
+            last_assistant_message="done"))
+        cases["stop_first"] = ("Stop", lambda n: common(
+            n, transcript_path=str(whole), stop_hook_active=False, last_assistant_message="done"))
     found = {name: pairs(store, scripts, event, give, runs) for name, (event, give) in cases.items()}
     floors = [floor for times in found.values() for floor, _ in times]
     result = {name: round(statistics.median(hook / floor for floor, hook in times), 2) for name, times in found.items()}
@@ -166,7 +174,7 @@ def pairs(
 ) -> list[tuple[float, float]]:
     """(floor, hook) seconds of interleaved runs, after two warm-ups."""
     environment = {"EXPERIENCE_FORGE_HOME": str(store.home), "HOME": str(store.home.parent), "PATH": os.environ.get("PATH", ""),
-                   "CLAUDE_PROJECT_DIR": str(ROOT)}
+                   "CLAUDE_PROJECT_DIR": str(project(store.home.parent))}
     found = []
     for number in range(-2, runs):
         data = json.dumps(give(number + 2), ensure_ascii=False).encode("utf-8")
@@ -175,6 +183,41 @@ def pairs(
         if number >= 0:
             found.append((floor, hook))
     return found
+
+
+def transcript(path: Path, turns: range, calm: bool = False) -> Path:
+    """A session with failures and corrections (`calm`: without); a Stop without a state reads all of it."""
+    lines = []
+    for turn in turns:
+        stamp = f"2026-01-01T10:{turn:02d}:00.000Z"
+        shared = {"timestamp": stamp, "sessionId": "s", "cwd": "/home/dev/app", "version": "2.1.332", "isSidechain": False}
+        text = ("Fix the table", "还是不行，再看看", "No, use the helper that is there", "继续")[turn % 4] if not calm else "继续"
+        lines.append({"type": "user", "uuid": f"u{turn}", "message": {"role": "user", "content": text},
+                      "origin": {"kind": "human"}, "promptSource": "typed", **shared})
+        for call in range(3):
+            name = f"toolu_{turn}_{call}"
+            block = {"type": "tool_use", "id": name, "name": "Bash", "input": {"command": COMMANDS[(turn + call) % len(COMMANDS)]}}
+            lines.append({"type": "assistant", "uuid": f"a{name}", "message": {"role": "assistant", "content": [block]}, **shared})
+            done = {"type": "tool_result", "tool_use_id": name, "is_error": call == 1 and not calm, "content": "".join(OUTPUT_LINES)}
+            lines.append({"type": "user", "uuid": f"r{name}", "message": {"role": "user", "content": [done]}, **shared})
+        answer = {"role": "assistant", "content": [{"type": "text", "text": "Done, the table is right now. " * 10}]}
+        lines.append({"type": "assistant", "uuid": f"e{turn}", "message": answer, **shared})
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def project(base: Path) -> Path:
+    """A repository whose branch and last commits fit some of the entries."""
+    git = base / "billing-gateway" / ".git"
+    (git / "logs").mkdir(parents=True, exist_ok=True)
+    (git / "HEAD").write_text("ref: refs/heads/feature/ledger-retry\n", encoding="utf-8")
+    subjects = (
+        "billing gateway: set retry_limit explicitly", "Pin cobaltnimbus to the minor version before",
+        "修复 ledger 的定时任务", "payout worker takes a lock around the queue", "Upgrade terraform and regenerate the lock file",
+    )
+    lines = "".join(f"0 1 Dev <d@e> {n} +0000\tcommit: {text}\n" for n, text in enumerate(subjects))
+    (git / "logs" / "HEAD").write_text(lines, encoding="utf-8")
+    return git.parent
 
 
 def timed(command: list[str], data: bytes, environment: dict[str, str]) -> float:

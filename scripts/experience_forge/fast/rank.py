@@ -81,23 +81,33 @@ def _pairs(words: str) -> dict[str, float]:
     return pairs
 
 
-def rarest(connection: "Any", words: list[str], limit: int = TERMS) -> list[tuple[str, int]]:
-    """The rarest of the words that the index knows, as (word, number of entries)."""
+def rarest(connection: "Any", words: list[str], limit: int = TERMS, budget: int = 0) -> list[tuple[str, int]]:
+    """The rarest of the words that the index knows, as (word, number of entries).
+
+    With a budget, words are left out from where their entries add up to more than it: a hook's time
+    must not grow with the store.
+    """
     known = []
     for word in dict.fromkeys(words):
         row = connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (word,)).fetchone()
         if row:
             known.append((word, row[0]))
     known.sort(key=lambda pair: pair[1])
+    if budget:
+        total = 0
+        for at, (_, count) in enumerate(known[:limit]):
+            total += count
+            if total > budget:
+                return known[:max(at, 1)]
     return known[:limit]
 
 
 def search(
     connection: "Any", text: str, scope: "Sequence[str]" = (), limit: int = 20, outdated: bool = False,
-    terms: list[str] | None = None,
+    budget: int = 0,
 ) -> list[tuple[float, int]]:
     """Ranked search over all words: (score, n), best first; the score is BM25 with weighted fields."""
-    chosen = rarest(connection, tokens.terms(text) if terms is None else terms)
+    chosen = rarest(connection, tokens.terms(text), TERMS, budget)
     if not chosen:
         return []
     where, values = in_scope(scope, outdated)

@@ -14,7 +14,8 @@ STOP = frozenset(
     "its just me my no of on or our she should so some than that the their them then there these they this to too "
     "us was we were what when where which who will with would you your".split()
 )
-_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~\t\r\n\v\f\x00" + "，。；：！？、（）【】《》〈〉“”‘’「」『』…—·～￥｜│─╰╭└├"
+_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~\t\r\n\v\f\x00"
+_PUNCTUATION += "，。；：！？、（）【】《》〈〉“”‘’「」『』…—·～￥｜│─╰╭└├"
 _SPACES = {ord(mark): " " for mark in _PUNCTUATION}
 _HEX = frozenset("0123456789abcdef")
 _VOWELS = frozenset("aeiouy")

@@ -19,6 +19,7 @@ from ..model import Entry, Status
 from . import files, projects, recall_rows, ruleset
 from .home import Home
 
+MOST_BYTES = 2 << 30
 FEW = 50
 """So many changes are always made in the present index rather than by a build."""
 RECALIBRATED = 2000
@@ -31,7 +32,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE entries (
   n INTEGER PRIMARY KEY, id TEXT UNIQUE, sha256 TEXT, path TEXT, track TEXT, project TEXT, status TEXT,
   guard TEXT, language TEXT, kind TEXT, pinned INTEGER, updated TEXT, title TEXT, rule TEXT,
-  reason TEXT, action TEXT, fields TEXT);
+  reason TEXT, action TEXT);
 CREATE INDEX entry_project ON entries (project, status);
 CREATE TABLE conditions (c INTEGER PRIMARY KEY, n INTEGER, command TEXT, path TEXT, words TEXT, error INTEGER);
 CREATE INDEX condition_entry ON conditions (n);
@@ -88,7 +89,7 @@ def update(home: Home, stored: Iterable[Any] = (), removed: Iterable[str] = ()) 
         Refused: when it can't be written; the index before stays in use.
     """
     base = _base(home)
-    if base is None or _known(base) is None:
+    if base is None or not _same_edition(base):
         raise LookupError("no recall index of this edition")
     try:
         return _change(home, base, list(stored), list(removed))
@@ -122,14 +123,22 @@ def _base(home: Home) -> Path | None:
 def _known(base: Path) -> dict[str, tuple[str, str]] | None:
     """Digest and path of each entry in a database; None when it is of another edition, or broken."""
     try:
+        if not _same_edition(base):
+            return None
         with contextlib.closing(_reader(base)) as connection:
-            row = connection.execute("SELECT value FROM meta WHERE name = 'edition'").fetchone()
-            if row is None or row[0] != edition():
-                return None
             return {name: (digest, path) for name, digest, path in
                     connection.execute("SELECT id, sha256, path FROM entries")}
     except sqlite3.Error:
         return None
+
+
+def _same_edition(base: Path) -> bool:
+    try:
+        with contextlib.closing(_reader(base)) as connection:
+            row = connection.execute("SELECT value FROM meta WHERE name = 'edition'").fetchone()
+            return row is not None and row[0] == edition()
+    except sqlite3.Error:
+        return False
 
 
 def _path(one: Any) -> str:
@@ -169,17 +178,13 @@ def _generation(home: Home, base: Path | None) -> Iterator[tuple[sqlite3.Connect
     files.make_folder(home.derived)
     number = max((_number(path) for path in home.derived.glob("recall-*.sqlite")), default=0) + 1
     path = home.derived / f"recall-{number}.sqlite"
+    # A generation's bytes never change once it is named, so they can be copied as they are.
+    files.write_whole(path, files.read_bytes(base, MOST_BYTES) if base is not None else b"")
     connection = sqlite3.connect(path)
     try:
         # The file is nobody's until the prefilter names it: no journal, one flush at the end.
         connection.execute("PRAGMA journal_mode=OFF")
         connection.execute("PRAGMA synchronous=NORMAL")
-        if base is not None:
-            source = _reader(base)
-            try:
-                source.backup(connection)
-            finally:
-                source.close()
         yield connection, path.name
     except BaseException:
         connection.close()
@@ -275,7 +280,7 @@ def _insert(connection: sqlite3.Connection, stored: Sequence[Any], weights: Mapp
         n = numbers["entries"]
         rows = recall_rows.rows_of(one.entry, weights)
         connection.execute(
-            f"INSERT INTO entries VALUES ({','.join('?' * 17)})",
+            f"INSERT INTO entries VALUES ({','.join('?' * 16)})",
             (n, one.entry.id, one.sha256, _path(one), *recall_rows.columns(one.entry)),
         )
         connection.execute(

@@ -69,14 +69,13 @@ def columns(entry: Entry) -> tuple[Any, ...]:
     reason = entry.section("why") or entry.section("root_cause")
     names = ("right_action", "how", "steps", "decision")
     action = next((entry.section(name) for name in names if entry.section(name)), "")
-    fields = "\x1f".join(" ".join(sorted(set(tokens.terms(text)))) for text in (entry.title, *entry.aliases))
     # A project entry without its project belongs nowhere: it is kept out of every scope.
     project = (entry.project or "?") if entry.track is Track.PROJECT else ""
     return (
         entry.track.value, project, entry.status.value,
         entry.guard.value, entry.language, entry.kind.value, int(entry.pinned), entry.updated,
         one_line(entry.title, 200), one_line(entry.rule, 300),
-        one_line(reason, SHORT_LIMIT), one_line(action, FIX_LIMIT), fields,
+        one_line(reason, SHORT_LIMIT), one_line(action, FIX_LIMIT),
     )
 
 
