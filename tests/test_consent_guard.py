@@ -64,10 +64,10 @@ def test_only_the_listed_modules_can_change_loaded_bytes(module, name):
     assert uses(module, name) <= CALLERS[module, name]
 
 
-def names_entries(node):
+def names_entries(node, path):
     """Whether an expression leads to a file below `entries/`: `home.entries`, `library.path_of` and the like."""
     if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
-        return isinstance(node, ast.Name) and node.id == "path_of"
+        return isinstance(node, ast.Name) and node.id == "path_of" and path in ("store/library.py", "store/entries.py")
     owners = {"entries": ("home", "where"), "path_of": ("library", "entries")}
     return node.value.id in owners.get(node.attr, ())
 
@@ -80,7 +80,7 @@ def test_only_known_modules_write_below_entries():
             if isinstance(function, ast.FunctionDef):
                 inside = list(ast.walk(function))
                 writes = any(isinstance(node, ast.Attribute) and node.attr in WRITERS for node in inside)
-                found |= {path} if writes and any(names_entries(node) for node in inside) else set()
+                found |= {path} if writes and any(names_entries(node, path) for node in inside) else set()
     assert "store/library.py" in found
     assert found <= ENTRY_WRITERS
 

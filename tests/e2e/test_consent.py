@@ -28,6 +28,12 @@ def talk(client, tmux, tmp_path_factory):
         yield Talk(lab, installed, terminal)
 
 
+def confirm_command(request):
+    """The line that the draft command printed, as the model finds it in the result (talk comes before it)."""
+    text = request.results[-1]["text"]
+    return json.loads(text[text.index("{"):])["drafts"][0]["confirm_command"]
+
+
 def test_the_skill_is_listed_and_loads(talk):
     """The first request lists the skill, and calling it puts SKILL.md before the model."""
     talk.start(calls(tool("Skill", skill="experience-forge")))
@@ -45,7 +51,7 @@ def test_yes_saves_what_was_shown_and_the_record_proves_it(talk):
     command = f"{talk.installed.launcher} draft --from - --json <<'ENTRY'\n{text}ENTRY"
     talk.start(
         calls(bash(command)),
-        lambda request: calls(bash(json.loads(request.results[-1]["text"])["drafts"][0]["confirm_command"])),
+        lambda request: calls(bash(confirm_command(request))),
     )
     shown = talk.answer("Enter")
     assert 'Save this entry? "Use pnpm in this repository (yes-one)"' in shown
