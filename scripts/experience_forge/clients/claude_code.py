@@ -14,7 +14,7 @@ from ..core.changes import Change as Update
 from ..core.rendering import Book
 from ..errors import Refused
 from ..model import Entry, Status, Track
-from ..store import config, effects, entries, files, launcher, log, measure_rules, projects, ruleset, templates
+from ..store import config, effects, entries, files, grown, launcher, log, measure_rules, projects, ruleset, templates
 from ..store.home import Home
 from . import claude_files
 from .claude_files import Change, Install
@@ -144,6 +144,10 @@ def _user_changes(home: Home, confirmed: Sequence[Entry], book: Book) -> Iterato
             claude_files.path_of(install.client_folder, name): managed_block.stamp(text, book.version)
             for name, text in made.files.items()
         }
+        wanted.update(
+            (install.client_folder / "skills" / name / "SKILL.md", managed_block.stamp(text, book.version))
+            for name, text in grown.wanted(home).items()
+        )
         taken = set()
         for path, data in wanted.items():
             change = claude_files.file_change(path, data)

@@ -35,13 +35,21 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def near(home: Home, entry: Entry, count: int) -> list[dict[str, Any]]:
-    """At most `count` entries that share enough words with a draft, nearest first."""
+    """At most `count` entries near a draft, nearest first.
+
+    Those that tidying would call the same or contradicting come first, with `relation`.
+    """
+    from . import tidying
+
+    judged = tidying.near(home, entry, count)
+    names = {one["id"] for one in judged}
     found = [
         (share(entry, stored.entry), stored)
-        for stored in entries.load_all(home).entries if stored.entry.id != entry.id
+        for stored in entries.load_all(home).entries if stored.entry.id not in (entry.id, *names)
     ]
     best = sorted((pair for pair in found if pair[0] >= LEAST), key=lambda pair: (-pair[0], pair[1].entry.id))
-    return [
+    return [*judged, *(
         {"id": s.entry.id, "title": s.entry.title, "rule": s.entry.rule, "track": s.entry.track.value,
-         "share": round(part, 2), "where": "entries"} for part, s in best[:count]
-    ]
+         "share": round(part, 2), "where": "entries", "relation": "near"}
+        for part, s in best
+    )][:count]

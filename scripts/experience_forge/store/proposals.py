@@ -18,7 +18,7 @@ from . import files, journal
 from .home import Home
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-CHANGES = ("draft", "move", "merge", "guard", "status", "undo", "tuning", "restore", "import")
+CHANGES = ("draft", "move", "merge", "guard", "status", "undo", "tuning", "restore", "import", "grow")
 MAX_BYTES = 256 * 1024
 
 

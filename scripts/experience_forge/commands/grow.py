@@ -1,0 +1,142 @@
+"""`experience-forge grow`: a skill of their own from entries that act together."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import shared, tidy_steps
+from ..core import changes, growing, tokens_estimate
+from ..core.rendering import Safe
+from ..errors import Refused, Usage
+from ..model import Entry, Track
+from ..report import Output
+from ..store import config, entries, files, grown, home, ruleset, templates, tidying
+from ..store.launcher import confirm_command
+
+HELP = "propose a skill of its own from five or more entries that act together"
+EPILOG = """examples:
+  experience-forge grow                        skills that have grown, and whether anything loads them
+  experience-forge grow docker                 the entries, and the template to write SKILL.md from
+  experience-forge grow docker --from SKILL.md --prompt "ship the image" --prompt "发布镜像"
+
+The skill is installed after you confirm it, and taken back with `experience-forge undo`. With
+`disable-model-invocation: true` in its front matter it is a slash command that only you start.
+
+JSON: {"skills": [{"name", "at", "seq", "entries", "sessions", "listed", "loaded", "last", "unused"}]} |
+      {"domain", "entries", "template", "tokens"} |
+      {"proposal": {"id", "change", "digest", "text", "confirm_command"},
+       "listed_tokens", "loaded_tokens", "unheard"}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("domain", nargs="?", default="", help="domain of the entries")
+    parser.add_argument("--from", dest="source", metavar="FILE", help="the SKILL.md that was written, `-` for stdin")
+    parser.add_argument("--ids", nargs="+", metavar="ID", help="these entries rather than those that act together")
+    parser.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="a request that should load it")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be proposed")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Run this verb."""
+    where = home.current()
+    shared.begin(where)
+    if not args.domain:
+        return _skills(where, out)
+    chosen = _entries(where, args.domain, args.ids, out)
+    if not args.source:
+        return _outline(args.domain, chosen, out)
+    return _propose(where, args, chosen, out)
+
+
+def _skills(where: home.Home, out: Output) -> int:
+    found = [(skill, grown.use_of(skill, grown.transcripts())) for skill in grown.confirmed(where)]
+    out.data({"skills": [
+        {"name": s.name, "at": s.at, "seq": s.seq, "entries": list(s.entries), "sessions": use.sessions,
+         "listed": use.listed, "loaded": use.loaded, "last": use.last, "unused": use.unused} for s, use in found
+    ]})
+    if not found:
+        out.say("tidy.grow_no_skills")
+    for skill, use in found:
+        last = f" ({use.last[:10]})" if use.last else ""
+        out.say("tidy.grow_used", name=skill.name, at=skill.at[:10], sessions=use.sessions, listed=use.listed,
+                loaded=use.loaded, last=last)
+        if use.unused:
+            out.say("tidy.grow_unused", name=skill.name, seq=skill.seq)
+    return 0
+
+
+def _entries(where: home.Home, domain: str, ids: Sequence[str] | None, out: Output) -> list[Entry]:
+    """The entries that a skill grows from: those named, else those of the domain that act together, else all of it."""
+    library = entries.load_all(where)
+    stored = library.deliverable()
+    least = tidying.lifetimes().grow_entries
+    if ids:
+        by_id = {one.entry.id: one.entry for one in stored}
+        missing = [entry_id for entry_id in ids if entry_id not in by_id]
+        if missing:
+            raise Refused(f"no active entry is named {', '.join(missing)}", "see `experience-forge list`")
+        chosen = [by_id[entry_id] for entry_id in dict.fromkeys(ids)]
+    else:
+        plan = tidying.plan(where, library, datetime.date.today().isoformat())
+        named = [s.entries for s in plan.steps if s.kind == "grow" and s.values["domain"] == domain]
+        known = tidying.domains(stored)
+        mine = [one.entry for one in stored if (one.entry.domain or known.get(one.entry.id)) == domain
+                and one.entry.track is not Track.PROJECT]
+        chosen = [entry for entry in mine if not named or entry.id in named[0]]
+    if len(chosen) < least:
+        raise Refused(out.text("tidy.grow_few", domain=domain, count=len(chosen), least=least),
+                      out.text("tidy.grow_few_hint", domain=domain))
+    return chosen
+
+
+def _outline(domain: str, chosen: Sequence[Entry], out: Output) -> int:
+    book, language = templates.shipped(), config.language()
+    lines = "\n".join(book.render("grown-line", language, values).rstrip("\n") for values in growing.lines_of(chosen))
+    name = f"{domain}-work{ruleset.load('grow')['suffix']}"
+    text = book.render("grown-skill", language, {"name": name, "lines": Safe(lines)})
+    cost = tokens_estimate.estimate(lines)
+    out.data({"domain": domain, "entries": [entry.id for entry in chosen], "template": text, "tokens": cost})
+    out.talk(out.text("tidy.grow_head", domain=domain, count=len(chosen), tokens=cost))
+    out.line(text.rstrip("\n"))
+    return 0
+
+
+def _propose(where: home.Home, args: argparse.Namespace, chosen: Sequence[Entry], out: Output) -> int:
+    rules = ruleset.load("grow")
+    prompts = [" ".join(prompt.split()) for prompt in args.prompt]
+    if len(prompts) < rules["prompts_least"]:
+        raise Usage(out.text("tidy.grow_prompts_needed", least=rules["prompts_least"]),
+                    out.text("tidy.grow_prompts_hint"))
+    text = sys.stdin.read() if args.source == "-" else files.read_text(Path(args.source))
+    skill = growing.parse(text, [entry.id for entry in chosen], rules)
+    tidy_steps.checked_text(skill.name, skill.description, skill.text)
+    summary = "\n".join([
+        out.text("tidy.grow_summary", count=len(skill.entries), listed=skill.listed_tokens, loaded=skill.loaded_tokens,
+                 budget=rules["list_budget_tokens"]),
+        out.text("tidy.grow_prompts", prompts=" · ".join(prompts)),
+    ])
+    change = growing.change(skill, grown.before(where, skill.name), prompts, config.language(), summary)
+    unheard = growing.unheard(skill, prompts)
+    warnings = [out.text("tidy.grow_unheard", prompt=prompt) for prompt in unheard]
+    document: dict[str, Any] = {
+        "listed_tokens": skill.listed_tokens, "loaded_tokens": skill.loaded_tokens, "unheard": unheard,
+    }
+    if args.dry_run:
+        out.data({"proposal": {"id": "", "change": "grow", "text": changes.render(change)}, **document})
+        out.line(changes.render(change).rstrip("\n"))
+        return 0
+    proposal = shared.propose(where, change, f"grow-{skill.name}"[:64], {"warnings": warnings})
+    command = confirm_command(where, proposal.id, proposal.digest)
+    out.data({"proposal": {"id": proposal.id, "change": "grow", "digest": proposal.digest, "text": proposal.text,
+                           "confirm_command": command}, **document})
+    out.line(proposal.text.rstrip("\n"))
+    for warning in warnings:
+        out.talk(warning)
+    out.talk(out.text("library.proposal_open", command=command))
+    return 0
