@@ -181,10 +181,13 @@ class Recall:
         """A frame text in the entry's language, its fields filled in."""
         frames = self.settings.get("frames", {})
         texts = frames.get(entry["language"]) or frames.get("en") or {}
-        text = str(texts.get(name, ""))
-        for key, value in {"id": entry["id"], "title": entry["title"], **values}.items():
-            text = text.replace("{%s}" % key, str(value))
-        return text
+        known = {"id": entry["id"], "title": entry["title"], **values}
+        # One pass: what an entry's own text has in braces is text.
+        first, *parts = str(texts.get(name, "")).split("{")
+        for part in parts:
+            key, _, rest = part.partition("}")
+            first += str(known.get(key, "")) + rest
+        return first
 
 
 def note(recall: Recall, entry: "dict[str, Any]", parts: tuple[tuple[str, str], ...], warning: str = "") -> str:

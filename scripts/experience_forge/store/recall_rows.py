@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..fast import globs, shellwords, signature, tokens
+from ..fast import globs, shellwords, signature, tokens, visible
 from ..model import Condition, Entry, Kind, Track
 
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 SHORT_LIMIT = 600
 FIX_LIMIT = 1500
 ERROR_CONDITIONS = 40
@@ -80,8 +82,12 @@ def columns(entry: Entry) -> tuple[Any, ...]:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Text on one line without control characters, at most `limit` characters, a cut marked by `…`."""
-    flat = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
+    """Text on one line as a hook may say it, at most `limit` characters, a cut marked by `…`.
+
+    Hidden and bidirectional characters become visible escapes, tags lose their `<`: a note can't end
+    the frame that it is given in.
+    """
+    flat = _TAG.sub("&lt;", visible.escape(" ".join(text.split())))
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
