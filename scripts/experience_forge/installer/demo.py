@@ -13,13 +13,14 @@ from typing import Any
 from ..errors import EXIT_REFUSED, Refused
 from ..fast import home as fast_home
 from ..store import files
-from . import environment, machine, trees, work
+from . import environment, light, machine, trees, work
 from .target import Target
 from .texts import Voice
 
 PROMPT = "导出的 orders.csv 用 Excel 打开是乱码，改一下编码"
 FAILURE = "UnicodeEncodeError: 'gbk' codec can't encode character '\\u2705' in position 7: illegal multibyte sequence"
 BRANCH = "excel-csv-export"
+COMMITS = ("export the orders as csv", "客户反馈：csv 用 Excel 打开是乱码", "python csv writer: encoding for Excel")
 
 
 def run(source: Path, voice: Voice) -> int:
@@ -31,7 +32,9 @@ def run(source: Path, voice: Voice) -> int:
     root = Path(tempfile.mkdtemp(prefix="experience-forge-demo-")).resolve()
     stage = Stage(source, root, voice)
     voice.line("demo_title", path=root)
-    stage.set_up()
+    # A throw-away home need not outlive a power cut.
+    with light.writes(flush=False):
+        stage.set_up()
     code = stage.play()
     if code:
         voice.line("demo_kept", launcher=stage.target.launcher)
@@ -67,6 +70,8 @@ class Stage:
         """Install with hooks, and lay out a project and the recorded session."""
         if not work.Installer(self.target, self.voice).install():
             raise Refused("the demo could not be set up", "see the lines above")
+        # The worker would outlive the demo, and write into its home after that is gone.
+        files.append_line(self.target.home / "derived" / "worker.stamp", "demo")
         self._project()
         lines = files.read_text(self.demo / "session.jsonl").splitlines()
         self.session = next(str(json.loads(line)["sessionId"]) for line in lines if '"sessionId"' in line)
@@ -83,7 +88,10 @@ class Stage:
         return own if sys.prefix != sys.base_prefix and environment.runs(environment.python_of(own)) else None
 
     def _project(self) -> None:
-        """A project whose branch speaks of the matter, as a working tree's files would say it."""
+        """A project whose branch and last commits speak of the matter, as a working tree's files would say it."""
+        who = f"{'0' * 40} {'1' * 40} Dev <dev@example.org> 1790000000 +0000"
+        log = "".join(f"{who}\tcommit: {one}\n" for one in COMMITS)
+        files.write_text(self.project / ".git" / "logs" / "HEAD", log)
         files.write_text(self.project / ".git" / "HEAD", f"ref: refs/heads/{BRANCH}\n")
         files.write_text(self.project / ".git" / "config", "[core]\n\tbare = false\n")
         files.write_text(self.project / "export.py", "# the next day's work\n")
@@ -107,12 +115,14 @@ class Stage:
         return 0
 
     def _next_session(self) -> None:
-        common = {"session_id": "the-next-session", "cwd": str(self.project), "transcript_path": "", "prompt_id": "p"}
+        # Each in a session of its own: what was said once in a session is not said again.
+        common = {"session_id": "the-next", "cwd": str(self.project), "transcript_path": "", "prompt_id": "p"}
         call = {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "python3 export.py"}}
+        asked = {"prompt": PROMPT, "session_id": "a-second"}
         failure = {"tool_calls": [{**call, "tool_response": f"Exit code 1\n{FAILURE}"}]}
         told = [
             self._hook("SessionStart", {**common, "source": "startup"}, f"SessionStart  ({BRANCH})"),
-            self._hook("UserPromptSubmit", {**common, "prompt": PROMPT}, f"UserPromptSubmit  “{PROMPT}”"),
+            self._hook("UserPromptSubmit", {**common, **asked}, f"UserPromptSubmit  “{PROMPT}”"),
             self._hook("PostToolBatch", {**common, **failure, "session_id": "a-third"}, f"PostToolBatch  {FAILURE}"),
         ]
         if not any(told):
@@ -159,7 +169,8 @@ class Stage:
 def _clean(root: Path) -> None:
     """Remove the throw-away home; what a worker still writes may keep a folder for a moment."""
     try:
-        trees.remove(root)
+        with light.writes(flush=False):
+            trees.remove(root)
     except (OSError, Refused):
         return
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import Refused
+from ..fast.home import RECORD
 from ..store import files
 
 # No `.claude-plugin`: the client would load the folder as a plugin too, and list the skill twice.
@@ -176,6 +177,8 @@ def _batch(home: Path, skill: Path, venv_python: Path) -> str:
 
 
 def _is_ours(target: Path) -> bool:
+    if (target / RECORD).exists():
+        return True
     try:
         head = files.read_text(target / "SKILL.md")[:2000]
     except (OSError, Refused):

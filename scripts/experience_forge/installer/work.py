@@ -18,18 +18,20 @@ from ..errors import ForgeError, Invalid, Refused
 from ..fast.home import RECORD
 from ..store import files
 from ..store.home import Home
-from . import environment, record, skill, trees
+from . import environment, light, record, skill, trees
 from .target import Target
 from .texts import Voice
 
 LOCK_SECONDS = 900.0
 # Names of what the installer and the tools make in the data home; `--purge` removes these and no other.
 MACHINERY = ("venv", "venv.new", "venv.old", "bin", "derived", "receipts", "logs")
-LOOSE = ("install.json", "install.lock", "settings.lock", "worker.lock", "projections.lock", "lock")
+LOOSE = ("install.json", "install.lock", "settings.lock", "worker.lock", "projections.lock", "vectors.lock", "lock")
 KEPT = (
     "entries", "proposals", "journal", "ledger", "evidence", "kept", "config.yaml", "projects.json",
-    "projections.json", "templates.md",
+    "projections.json", "templates.md", "redaction.key",
 )  # fmt: skip
+UNUSED = tuple(name for name in KEPT if name not in ("kept", "config.yaml"))
+"""What goes with an uninstall when nothing was ever confirmed or drafted."""
 REFRESH = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
     "from experience_forge import shared\nfrom experience_forge.store import home\n"
@@ -83,7 +85,8 @@ class Installer:
     def _copy(self) -> dict[str, str]:
         target = self.target
         kept = _kept_folder(target.home)
-        manifest, edited = skill.copy(target.source, target.skill, _hashes(self.before), kept)
+        with light.writes():
+            manifest, edited = skill.copy(target.source, target.skill, _hashes(self.before), kept)
         self._tell_kept(edited, kept)
         return manifest
 
@@ -252,7 +255,9 @@ def uninstall(target: Target, voice: Voice, only: Path | None, purge: bool) -> b
     if last:
         _remove_loose(home)
         if purge:
-            _purge(home)
+            _purge(home, KEPT)
+        elif not _holds_anything(home):
+            _purge(home, UNUSED)
     return all(whole)
 
 
@@ -333,9 +338,12 @@ def _remove_skill(target: Target, voice: Voice, one: Mapping[str, Any], folder: 
         # Without a record: what has the very bytes of this copy is ours.
         known = skill.hashes(target.source)
     kept = _kept_folder(target.home)
-    for relative in sorted(known):
-        for name in skill.remove_file(folder, relative, known[relative], kept):
-            voice.line("kept", name=folder / name, path=kept / name)
+    edited: list[str] = []
+    with light.writes():
+        for relative in sorted(known):
+            edited += skill.remove_file(folder, relative, known[relative], kept)
+    for name in edited:
+        voice.line("kept", name=folder / name, path=kept / name)
     if folder.is_dir():
         for inner in sorted((p for p in folder.rglob("*") if p.is_dir()), reverse=True):
             skill.prune(inner, folder)
@@ -346,8 +354,9 @@ def _remove_skill(target: Target, voice: Voice, one: Mapping[str, Any], folder: 
 
 
 def _remove_machinery(home: Path) -> None:
-    for name in MACHINERY:
-        trees.remove(home / name)
+    with light.writes():
+        for name in MACHINERY:
+            trees.remove(home / name)
 
 
 def _remove_loose(home: Path) -> None:
@@ -356,11 +365,18 @@ def _remove_loose(home: Path) -> None:
     files.remove_empty_folder(home)
 
 
-def _purge(home: Path) -> None:
-    for name in KEPT:
+def _holds_anything(home: Path) -> bool:
+    """Whether there is an entry, a proposal or a record of a consent."""
+    patterns = ("entries/**/*.md", "proposals/*", "journal/*.jsonl", "intent-*.json")
+    return any(True for pattern in patterns for _ in home.glob(pattern))
+
+
+def _purge(home: Path, names: tuple[str, ...]) -> None:
+    for name in names:
         trees.remove(home / name)
-    for path in home.glob("intent-*.json"):
-        files.remove(path)
+    if names is KEPT:
+        for path in home.glob("intent-*.json"):
+            files.remove(path)
     files.remove_empty_folder(home)
 
 
