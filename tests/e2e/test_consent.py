@@ -188,9 +188,15 @@ def test_a_subagent_can_not_ask(talk):
 
 
 def test_the_next_session_gets_the_entry(talk):
-    """The first request of the next session holds what was confirmed, and nothing that was not."""
-    talk.settle()
-    run = talk.lab.headless("hello", say("bye"))
-    text = run.steps[0].text
-    assert "yes-one" in text and "three-c" in text
-    assert "no-remark" not in text and "stray" not in text
+    """Confirmed last and the session left: the next session's first request holds it, and nothing unconfirmed."""
+    _, line = talk.propose(entry("last-one"))
+    talk.run(line)
+    talk.answer("Enter")
+    talk.end()
+    talk.terminal.finish()
+    # No command of ours comes between: what runs at the end of a session settles the proof.
+    index = talk.lab.home / ".claude" / "rules" / "experience-forge" / "index.md"
+    talk.until(lambda: "last-one" in index.read_text(encoding="utf-8"))
+    text = talk.lab.headless("hello", say("bye")).steps[0].text
+    assert "last-one" in text and "yes-one" in text and "three-c" in text
+    assert "no-remark" not in text and "by-agent" not in text

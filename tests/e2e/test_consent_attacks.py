@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from experience_forge.core import codec
 from experience_forge.store import journal, proposals
 from helpers import entry
 
@@ -99,14 +98,30 @@ def test_a_receipt_taken_while_the_dialog_is_open_belongs_to_its_call(talk):
     assert talk.kept("while-open")
 
 
-def test_an_approval_by_another_plugin_is_undone(client, tmux, tmp_path):
-    """A PermissionRequest hook that allows our call: saved, never projected, undone when settled, told once."""
-    lab = Lab(client, tmp_path / "lab")
-    lab.hook("PermissionRequest", matcher="Bash", reply={"stdout": APPROVE, "sleep": 1.2})
-    installed = lay_out(lab)
-    with Terminal(lab, args=("--permission-mode", "manual"), size=(110, 50)) as terminal:
+@pytest.fixture(scope="module")
+def laid_out(client, tmp_path_factory):
+    """One lab for the tests that start a client of their own."""
+    lab = Lab(client, tmp_path_factory.mktemp("own") / "lab")
+    return lab, lay_out(lab)
+
+
+@pytest.fixture
+def own(laid_out):
+    """That lab, without a session; settings and hook are as installed before and after each test."""
+    lab, installed = laid_out
+    hook = installed.skill / "scripts" / "hook.py"
+    before = {path: path.read_bytes() for path in (lab.settings_file, hook)}
+    yield Talk(lab, installed, None)
+    for path, data in before.items():
+        path.write_bytes(data)
+
+
+def test_an_approval_by_another_plugin_is_undone(own, tmux):
+    """A PermissionRequest hook that allows our call: saved, never projected, undone when settled."""
+    own.lab.hook("PermissionRequest", matcher="Bash", reply={"stdout": APPROVE, "sleep": 1.2})
+    with Terminal(own.lab, args=("--permission-mode", "manual"), size=(110, 50)) as terminal:
         terminal.ready()
-        talk = Talk(lab, installed, terminal)
+        talk = Talk(own.lab, own.installed, terminal)
         _, line = talk.propose(entry("by-plugin"))
         talk.run(line)
         assert not talk.end()[-1].get("is_error")
@@ -120,17 +135,14 @@ def test_an_approval_by_another_plugin_is_undone(client, tmux, tmp_path):
         assert "personal/by-plugin.md" not in journal.confirmed(talk.home)
 
 
-def test_a_hook_that_rewrites_the_command_leaves_no_receipt(client, tmux, tmp_path):
+def test_a_hook_that_rewrites_the_command_leaves_no_receipt(own, tmux):
     """Another hook that puts the plain command back: even a Yes saves nothing, and says why."""
-    lab = Lab(client, tmp_path / "lab")
-    installed = lay_out(lab)
-    made = proposals.create(Talk(lab, installed, None).home, "draft", codec.render(entry("rewritten")), {}, "rewritten")
-    line = f"{installed.launcher} confirm rewritten --digest {made.digest}"
+    _, line = own.propose(entry("rewritten"))
     reply = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": line}}}
-    lab.hook("PreToolUse", matcher="Bash", reply={"stdout": reply, "sleep": 0.5})
-    with Terminal(lab, args=("--permission-mode", "manual"), size=(110, 50)) as terminal:
+    own.lab.hook("PreToolUse", matcher="Bash", reply={"stdout": reply, "sleep": 1.0})
+    with Terminal(own.lab, args=("--permission-mode", "manual"), size=(110, 50)) as terminal:
         terminal.ready()
-        talk = Talk(lab, installed, terminal)
+        talk = Talk(own.lab, own.installed, terminal)
         talk.run(line)
         talk.answer("Enter")
         assert "another hook rewrote" in talk.end()[-1]["text"]
@@ -138,30 +150,28 @@ def test_a_hook_that_rewrites_the_command_leaves_no_receipt(client, tmux, tmp_pa
 
 
 @pytest.mark.parametrize("args", [(), ("--allowedTools", "Bash"), BYPASS])
-def test_headless_runs_save_nothing(client, tmp_path, args):
+def test_headless_runs_save_nothing(own, args):
     """Under -p nobody can answer: the gate denies, in every mode, and names the way that works."""
-    lab = Lab(client, tmp_path / "lab")
-    talk = Talk(lab, lay_out(lab), None)
-    _, line = talk.propose(entry("headless"))
-    run = lab.headless("go", calls(bash(line)), say("bye"), args=args)
+    entry_id = f"headless-{len(args)}-{len(''.join(args))}"
+    _, line = own.propose(entry(entry_id))
+    run = own.lab.headless("go", calls(bash(line)), say("bye"), args=args)
     assert "review" in run.steps[-1].results[0]["text"]
-    assert talk.kept("headless")
+    assert own.kept(entry_id)
 
 
 @pytest.mark.parametrize("broken", ["raises", "missing", "no-hooks"])
-def test_without_a_working_hook_nothing_is_saved(client, tmp_path, broken):
+def test_without_a_working_hook_nothing_is_saved(own, broken):
     """A hook that crashes, is gone or is not installed blocks no call of the user, and `confirm` refuses."""
-    lab = Lab(client, tmp_path / "lab")
-    installed = lay_out(lab, hooks=broken != "no-hooks")
-    hook = installed.skill / "scripts" / "hook.py"
+    hook = own.installed.skill / "scripts" / "hook.py"
     if broken == "raises":
         hook.write_text("raise SystemExit(2)\n", encoding="utf-8")
     elif broken == "missing":
         hook.unlink()
-    talk = Talk(lab, installed, None)
-    _, line = talk.propose(entry("crash"))
-    run = lab.headless("go", calls(bash("echo still-$((40+2))"), bash(line)), say("bye"), args=BYPASS)
+    else:
+        own.lab.settings(lambda data: data.pop("hooks"))
+    _, line = own.propose(entry(f"crash-{broken}"))
+    run = own.lab.headless("go", calls(bash("echo still-$((40+2))"), bash(line)), say("bye"), args=BYPASS)
     echoed, refused = run.steps[-1].results
     assert echoed["text"] == "still-42"
     assert "Exit code 4" in refused["text"]
-    assert talk.kept("crash")
+    assert own.kept(f"crash-{broken}")
