@@ -28,6 +28,11 @@ class Shim:
         self.chown = files.Calls.chown
 
     def _wrapped(self, name, real):
+        if name == "fsync":
+            # The order of the calls is what is tested here; waiting for the disk hundreds of times is not.
+            def real(descriptor):
+                os.fstat(descriptor)
+
         def call(*arguments, **keywords):
             if self.dead:
                 raise Killed(name)

@@ -1,0 +1,280 @@
+"""Every writing command, at every system call, in every way a disk fails: old or new, and a true message."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from experience_forge import cli, shared
+from experience_forge.clients import claude_code
+from experience_forge.errors import ForgeError
+from experience_forge.model import Consent, Track
+from experience_forge.store import entries, files, home, journal, library, proposals, redaction
+from faults import Killed, faulty, pairs
+from helpers import confirm, entry, tree
+
+FULL = os.environ.get("FORGE_FAULTS") == "all"
+DRAFT = """---
+title: A new preference
+kind: preference
+---
+**Rule** Use the local mirror.
+**Why** password=Harbor{}9921xQ was in the log.
+**How** In the build.
+""".replace("{}", "!")
+
+
+class World:
+    """A home with entries, an open draft, an installed client and a project, that can be put back."""
+
+    def __init__(self, base: Path) -> None:
+        self.base, self.kept = base / "world", base / "kept"
+        self.home, self.client, self.project = (self.base / name for name in ("forge-home", ".claude", "shop"))
+
+    def make(self) -> None:
+        shutil.rmtree(self.base, ignore_errors=True)
+        skill = self.client / "skills" / "experience-forge"
+        skill.mkdir(parents=True)
+        (skill / ".installed.json").write_text(
+            f'{{"home": "{self.home.as_posix()}", "hooks": true, "version": "0.1.0"}}', encoding="utf-8"
+        )
+        (self.project / ".git").mkdir(parents=True)
+        (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+        (self.project / "CLAUDE.md").write_text("# Mine\r\n", encoding="utf-8", newline="")
+        confirm(entry("one", track=Track.PROFILE))
+        confirm(entry("two"))
+        redaction.key()
+        text = entry("three", title="Third")
+        from experience_forge.core import codec
+
+        proposals.create(home.current(), "draft", codec.render(text), {}, "three")
+        shared.refresh(home.current())
+        shutil.copytree(self.base, self.kept)
+
+    def put_back(self) -> None:
+        shutil.rmtree(self.base)
+        shutil.copytree(self.kept, self.base)
+        redaction._key.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return tmp_path_factory.mktemp("faults")
+
+
+@pytest.fixture
+def world(base, monkeypatch):
+    made = World(base)
+    monkeypatch.setenv("HOME", str(made.base))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(made.client))
+    monkeypatch.setenv("EXPERIENCE_FORGE_HOME", str(made.home))
+    if not made.kept.exists():
+        made.make()
+    else:
+        made.put_back()
+    monkeypatch.chdir(made.kept.parent)
+    return made
+
+
+def call(*arguments, stdin=""):
+    """One command in this process: its exit code and what it said on stderr."""
+    old = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin, sys.stdout, sys.stderr = io.StringIO(stdin), io.StringIO(), io.StringIO()
+    try:
+        return cli.main(list(arguments)), sys.stderr.getvalue()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = old
+
+
+def carried_out(proposal_id):
+    """What a confirmed proposal does, as `confirm` runs it."""
+
+    def action():
+        here = home.current()
+        try:
+            shared.begin(here)
+            shared.carry_out(here, proposals.load(here, proposal_id), Consent("terminal", journal.now(), "terminal"))
+        except ForgeError as error:
+            return error.exit_code, f"{error.what} {error.hint}"
+        return 0, ""
+
+    return action
+
+
+def moved(world):
+    call("move", "two", "--to", "profile")
+    return carried_out(proposals.all(home.current())[-1].id)
+
+
+def undone(world):
+    call("undo", "two")
+    found = [p.id for p in proposals.all(home.current()) if p.change == "undo"]
+    return carried_out(found[0])
+
+
+def restored(world):
+    archive = Path(os.environ["HOME"]) / "b.zip"
+    if world is not None:
+        call("backup", str(archive))
+        for name in ("entries", "journal", "proposals", "derived"):
+            shutil.rmtree(world.home / name, ignore_errors=True)
+    return lambda: call("restore", str(archive), "--yes")
+
+
+def projected(world):
+    def action():
+        try:
+            claude_code.project(home.current())
+        except ForgeError as error:
+            return error.exit_code, error.what
+        return 0, ""
+
+    if world is not None:
+        (world.client / "rules" / "experience-forge" / "profile.md").unlink(missing_ok=True)
+    return action
+
+
+COMMANDS = {
+    "draft": lambda world: lambda: call("draft", "--from", "-", stdin=DRAFT),
+    "discard": lambda world: lambda: call("discard", "three"),
+    "confirm": lambda world: carried_out("three"),
+    "move": moved,
+    "undo": undone,
+    "guard": lambda world: lambda: call("guard", "two", "ask"),
+    "off": lambda world: lambda: call("off", "--session", "s1"),
+    "forget": lambda world: lambda: call("forget", "two", "--yes"),
+    "backup": lambda world: lambda: call("backup", str(Path(os.environ["HOME"]) / "out.zip")),
+    "restore": restored,
+    "projections": projected,
+    "worker": lambda world: lambda: call("worker"),
+}
+
+
+def chosen(names):
+    """The pairs of a run: all with FORGE_FAULTS=all (the bench), else per call one fault of each nature, in turn."""
+    every = list(pairs(len(names)))
+    if FULL:
+        return every
+    natures = (("EIO", False), ("ENOSPC", True), ("kill", False))
+    return [(at, *natures[at % 3]) for at in range(1, len(names) + 1)]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_f1_f2_f3_commands_leave_old_or_new(name, world, capsys):
+    """F1, F2, F3: after a fault at any call the library is whole, the next command works, the word was true."""
+    action = COMMANDS[name](world)
+    before = library_state()
+    shutil.rmtree(world.kept)
+    shutil.copytree(world.base, world.kept)
+    with faulty() as shim:
+        assert action()[0] == 0
+    after = library_state()
+    checked = 0
+    for at, fault, lasting in chosen(shim.names):
+        world.put_back()
+        where = (name, at, fault, lasting, shim.names[at - 1])
+        with faulty(at, fault, lasting):
+            try:
+                code, said = action()
+            except Killed:
+                code, said = None, ""
+        assert code != 3, (where, said)
+        if code not in (0, None):
+            assert said.strip(), where
+        whole(where, before, after, code)
+        checked += 1
+    print(f"{name}: {checked} pairs over {len(shim.names)} calls")
+
+
+def library_state():
+    """What the library holds, by meaning: entries with their bytes, and open proposals."""
+    here = home.current()
+    found = {one.key: (one.sha256, one.state) for one in entries.load_all(here).entries}
+    return found, {proposal.id: proposal.digest for proposal in proposals.all(here)}
+
+
+def whole(where, before, after, code):
+    """The library is the old or the new one once the next command has run, and its chain holds."""
+    here = home.current()
+    call("list")
+    assert library.recover(here) == [], where
+    assert list(here.root.glob("intent-*.json")) == [], where
+    faults = journal.check(here)
+    # A kill may cut the line that was being written; every other fault takes its line back.
+    assert faults == [] or (where[2] in ("kill", "ENOSPC") and all("cut" in fault for fault in faults)), (where, faults)
+    loaded = entries.load_all(here)
+    assert loaded.unreadable == (), where
+    found = library_state()
+    if where[0] in ("forget", "restore"):
+        # Steps of many files: each file is old or new, and the command can be run again.
+        assert set(found[0]) <= set(before[0]) | set(after[0]), where
+    else:
+        assert found[0] in (before[0], after[0]), (where, found[0])
+    if code == 0:
+        assert found[0] == after[0], (where, "said done")
+
+
+def test_a_refused_draft_is_printed_or_kept(world):
+    """F2: with a full disk `draft` says why, and the text is still the user's: nothing of it is lost silently."""
+    with faulty(1, "ENOSPC", True):
+        code, said = call("draft", "--from", "-", stdin=DRAFT)
+    assert code == 1 and "No space left" in said and "free some space" in said
+
+
+def test_the_projection_of_a_project_keeps_the_users_bytes_at_every_fault(world, monkeypatch):
+    """F1, F2, F12: a project's CLAUDE.md is byte for byte the user's, with or without our whole block."""
+    monkeypatch.chdir(world.project)
+    from experience_forge.store import projects
+
+    confirm(entry("four", track=Track.PROJECT, project=projects.current(home.current()).id))
+    shutil.rmtree(world.kept)
+    shutil.copytree(world.base, world.kept)
+    path = world.project / "CLAUDE.md"
+    old = path.read_bytes()
+    with faulty() as shim:
+        claude_code.project(home.current())
+    new = path.read_bytes()
+    assert new.startswith(old) and b"experience-forge:begin four" in new
+    for at, fault, lasting in chosen(shim.names):
+        monkeypatch.chdir(world.kept.parent)
+        world.put_back()
+        monkeypatch.chdir(world.project)
+        with faulty(at, fault, lasting):
+            try:
+                claude_code.project(home.current())
+            except (ForgeError, Killed):
+                pass
+        assert path.read_bytes() in (old, new), (at, fault, shim.names[at - 1])
+
+
+def test_forgetting_leaves_no_byte_of_the_entry(world):
+    """A secret that slipped in is gone from entries, projections, journal, objects, ledger and index after `forget`."""
+    token = "zebra-quartz-7731"
+    confirm(entry("five", sections=(("rule", f"Use {token}."), ("why", token), ("how", token)), title=f"Has {token}"))
+    shared.refresh(home.current())
+    assert any(token.encode() in data for data in tree(world.base).values())
+    assert call("forget", "five", "--yes")[0] == 0
+    assert [name for name, data in tree(world.base).items() if token.encode() in data] == []
+    assert journal.check(home.current()) == []
+
+
+def test_files_stay_private(world):
+    """Privacy: after every kind of write, files of the home are 0600 and folders 0700."""
+    if os.name == "nt":
+        pytest.skip("needs POSIX modes")
+    call("draft", "--from", "-", stdin=DRAFT)
+    call("off", "--session", "s1")
+    carried_out("three")()
+    for path in (world.home, *world.home.rglob("*")):
+        mode = path.stat().st_mode & 0o777
+        assert mode == (0o700 if path.is_dir() else 0o600) or mode == 0o700, (path, oct(mode))
+
+
+def test_the_files_module_is_the_only_writer():
+    """The shim sees every write: the fault enumeration leaves none out (the layer guard forbids other writers)."""
+    assert files.TEMP_MARK and files.Calls
