@@ -42,8 +42,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    library = entries.load_all(where)
-    found = tidying.plan(where, library, datetime.date.today().isoformat())
+    with tidying.without_collector():
+        library = entries.load_all(where)
+        found = tidying.plan(where, library, datetime.date.today().isoformat())
     if args.apply is None:
         return _show(found, args.kind, len(library.deliverable()), out)
     if not args.apply and not args.kind:

@@ -53,31 +53,46 @@ def sketch_of(entry: Entry, choices: Groups) -> Sketch:
     return Sketch(" ".join(sorted(words)), tuple(sorted(found)), tuple(sorted(named)))
 
 
-def candidates(sketches: Sequence[Sketch]) -> set[Pair]:
-    """Pairs (smaller place first) worth judging; all of them in a small library."""
+def counts_of(sketches: Iterable[Sketch]) -> Counter[str]:
+    """How many entries hold each word."""
+    counts: Counter[str] = Counter()
+    for sketch in sketches:
+        counts.update(sketch.words.split())
+    return counts
+
+
+def candidates(sketches: Sequence[Sketch], counts: Mapping[str, int]) -> set[Pair]:
+    """Pairs (smaller place first) worth judging; all of them in a small library.
+
+    Args:
+        counts: those of `counts_of`.
+    """
     count = len(sketches)
     if count <= ALL_PAIRS:
         return {(a, b) for b in range(count) for a in range(b)}
-    shared, sizes, counts = _numbered([sketch.words.split() for sketch in sketches], max(RARE, int(COMMON * count)))
+    shared, sizes, held = _numbered(sketches, counts, max(RARE, int(COMMON * count)))
     found = join(shared, sizes, JOIN)
-    found |= _by_rare_words(shared, counts)
+    found |= _by_rare_words(shared, held)
     found |= _by_key([sketch.triggers for sketch in sketches], RARE)
     return found | _by_key([sketch.choices for sketch in sketches], 2 * RARE)
 
 
-def _numbered(texts: Sequence[Sequence[str]], most: int) -> tuple[list[list[int]], list[int], list[int]]:
+def _numbered(
+    sketches: Iterable[Sketch], counts: Mapping[str, int], most: int
+) -> tuple[list[list[int]], list[int], list[int]]:
     """Telling words (in at most `most` entries) as numbers, rarest first.
 
     Returns for each entry those that others hold too, and how many telling ones it has in all; and
     for each number how many entries hold the word.
     """
-    counts: Counter[str] = Counter()
-    for words in texts:
-        counts.update(words)
     telling = sorted((n, word) for word, n in counts.items() if 1 < n <= most)
     numbers = {word: number for number, (_, word) in enumerate(telling)}
-    shared = [sorted([numbers[word] for word in words if word in numbers]) for words in texts]
-    sizes = [len(own) + sum([counts[word] == 1 for word in words]) for own, words in zip(shared, texts, strict=True)]
+    shared, sizes = [], []
+    for sketch in sketches:
+        words = sketch.words.split()
+        own = sorted([numbers[word] for word in words if word in numbers])
+        shared.append(own)
+        sizes.append(len(own) + sum([counts[word] == 1 for word in words]))
     return shared, sizes, [n for n, _ in telling]
 
 

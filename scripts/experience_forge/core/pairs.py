@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..fast import signature
-from ..model import Entry
+from ..model import Entry, Kind
 from . import contradictions, similarity
 from .contradictions import Contradiction, Stance
 from .similarity import Shape
+
+CASES = frozenset(("error", "number", "words", "names", "remedy", "path"))
+"""What tells two cases apart, of which both may hold whatever is said of them."""
 
 SAME, CONTRADICTION, SIBLING, NEAR, OTHER = "same", "contradiction", "sibling", "near", "other"
 
@@ -46,21 +50,28 @@ class Judge:
     """Judges pairs of a fixed set of entries; shapes and stances are made when they are asked for.
 
     Args:
-        words: the words of each entry, when they are known already.
+        counts: how many of the entries hold each word, when that is known already.
+        words: the words of an entry by its place, when they are known already.
     """
 
-    def __init__(self, entries: Sequence[Entry], rules: Rules, words: Sequence[Iterable[str]] | None = None) -> None:
+    def __init__(
+        self, entries: Sequence[Entry], rules: Rules, counts: Mapping[str, int] | None = None,
+        words: Callable[[int], frozenset[str]] | None = None,
+    ) -> None:
         self.entries = tuple(entries)
         self.rules = rules
+        self._words = words
         self._shapes: dict[int, Shape] = {}
         self._stances: dict[int, Stance] = {}
-        sets = words if words is not None else [self.shape(place).words for place in range(len(self.entries))]
-        self.weights = similarity.Weights(sets, rules.background)
+        if counts is None:
+            counts = Counter(word for place in range(len(self.entries)) for word in self.shape(place).words)
+        self.weights = similarity.Weights(counts, len(self.entries), rules.background)
 
     def shape(self, place: int) -> Shape:
         """What is compared of one entry, by its place."""
         if place not in self._shapes:
-            self._shapes[place] = similarity.shape_of(self.entries[place], self.rules.similarity)
+            known = self._words(place) if self._words else None
+            self._shapes[place] = similarity.shape_of(self.entries[place], self.rules.similarity, known)
         return self._shapes[place]
 
     def relation(self, one: int, other: int) -> Relation:
@@ -71,10 +82,12 @@ class Judge:
         if share < self.rules.similarity.near / 2 and not trigger:
             return Relation(OTHER, share, {})
         apart = similarity.apart(a, b)
-        clash = contradictions.between(
-            self.entries[one], self.entries[other], self._stance(one), self._stance(other),
-            share=share, trigger=trigger, apart=apart,
-        )
+        clash = None
+        if not (a.kind is b.kind is Kind.PITFALL) and CASES.isdisjoint(apart):
+            clash = contradictions.between(
+                self.entries[one], self.entries[other], self._stance(one), self._stance(other),
+                share=share, trigger=trigger, apart=apart,
+            )
         if clash is not None:
             return Relation(CONTRADICTION, share, apart, clash)
         if apart:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -90,20 +89,27 @@ def texts_of(entry: Entry) -> dict[str, str]:
     }
 
 
-def shape_of(entry: Entry, rules: Rules) -> Shape:
-    """What is compared of an entry."""
+def shape_of(entry: Entry, rules: Rules, words: frozenset[str] | None = None) -> Shape:
+    """What is compared of an entry.
+
+    Args:
+        words: all words of its texts, when they are known already.
+    """
     texts = texts_of(entry)
-    terms = {name: frozenset(tokens.terms(text)) for name, text in texts.items() if text}
     errors = " \n ".join(c.error for c in entry.applies_when if c.error)
     pitfall = entry.kind is Kind.PITFALL
     told = f"{errors} \n {texts.get('symptom', '')}" if pitfall else errors
     # Without an error to know it by, a pitfall is what its title and its story speak of.
+    story = pitfall and not errors
+    needed = texts if words is None or story else ("title", *REMEDIES)
+    terms = {name: frozenset(tokens.terms(texts[name])) for name in needed if texts.get(name)}
     spoken = [words for name, words in terms.items() if name not in ("title", "alias", "tag")]
-    place = frozenset().union(*spoken) if pitfall and not errors else terms.get("rule", frozenset())
+    place = frozenset().union(*spoken) if story else terms.get("rule", frozenset())
     error_names = names_of(errors, rules)
     return Shape(
         entry.id, entry.language, entry.kind, entry.project,
-        words=frozenset().union(*terms.values()), subject=terms.get("title", frozenset()) & place,
+        words=frozenset().union(*terms.values()) if words is None else words,
+        subject=terms.get("title", frozenset()) & place,
         remedy=frozenset().union(*(terms.get(name, frozenset()) for name in REMEDIES)) if pitfall else frozenset(),
         said=frozenset(term for c in entry.applies_when for term in tokens.terms(c.words)),
         narrowed=frozenset(t for c in entry.applies_when if c.error or c.command for t in tokens.terms(c.words)),
@@ -121,6 +127,8 @@ def names_of(text: str, rules: Rules) -> frozenset[str]:
     """Code words of a text, in lower case: identifiers, codes, flags, quoted names; they are alike in all languages."""
     found = {word.strip(".:").lower() for word in _QUOTED.findall(text)}
     for chunk in _CODE.findall(text):
+        if chunk.isalpha() and (chunk.islower() or chunk[1:].islower()):
+            continue
         word = chunk.strip(".:/-")
         if len(word) > 1 and _is_code(word):
             found.add(word.lower())
@@ -240,20 +248,15 @@ class Weights:
     """What words say: shipped background for everyday words, else how rare they are in the library.
 
     Args:
-        sets: the words of each entry, no word twice in one.
+        counts: how many of the `total` entries hold each word.
     """
 
-    def __init__(self, sets: Iterable[Iterable[str]], background: Mapping[str, float]) -> None:
-        counts: Counter[str] = Counter()
-        total = 0
-        for words in sets:
-            counts.update(words)
-            total += 1
-        self._known = {word: _weight(word, count, total, background) for word, count in counts.items()}
+    def __init__(self, counts: Mapping[str, int], total: int, background: Mapping[str, float]) -> None:
+        self._known = _Known(counts, total, background)
         self._sums: dict[frozenset[str], float] = {}
 
     def of(self, words: Iterable[str]) -> float:
-        """The sum of what these words say; they must be of the entries given."""
+        """The sum of what these words say."""
         return sum(map(self._known.__getitem__, words))
 
     def whole(self, words: frozenset[str]) -> float:
@@ -261,6 +264,19 @@ class Weights:
         if words not in self._sums:
             self._sums[words] = self.of(words)
         return self._sums[words]
+
+
+class _Known(dict[str, float]):
+    """Weights worked out when they are asked for: of 200,000 words a plan looks at a tenth."""
+
+    def __init__(self, counts: Mapping[str, int], total: int, background: Mapping[str, float]) -> None:
+        super().__init__()
+        self._given = (counts, total, background)
+
+    def __missing__(self, word: str) -> float:
+        counts, total, background = self._given
+        value = self[word] = _weight(word, counts.get(word, 1), total, background)
+        return value
 
 
 def _weight(word: str, count: int, total: int, background: Mapping[str, float]) -> float:

@@ -98,8 +98,9 @@ def plan(
         today: ISO date.
         domains: the domain that each entry's words belong to, by id, where it states none.
     """
-    judge = pairs.Judge(entries, rules, [sketch.words.split() for sketch in sketches])
-    candidates = clusters.candidates(sketches)
+    counts = clusters.counts_of(sketches)
+    judge = pairs.Judge(entries, rules, counts, lambda place: frozenset(sketches[place].words.split()))
+    candidates = clusters.candidates(sketches, counts)
     same: dict[Pair, float] = {}
     clashes: dict[Pair, pairs.Relation] = {}
     for pair in candidates:

@@ -146,17 +146,18 @@ def _read(home: Home, key: str, path: Path) -> StoredEntry:
 
 def _walk(home: Home) -> Iterator[tuple[str, Path, os.stat_result]]:
     """Entry files with their keys; conflict copies and temp files have other names and are left out."""
-    base = home.entries
+    base = str(home.entries)
     for folder, folders, names in os.walk(base):
         folders.sort()
+        place = folder[len(base):].strip(os.sep).replace(os.sep, "/")
         for name in sorted(names):
             if name.endswith(".md") and is_id(name[:-3]):
-                path = Path(folder, name)
+                full = os.path.join(folder, name)
                 try:
-                    info = path.stat()
+                    info = os.stat(full)
                 except OSError:
                     continue
-                yield path.relative_to(base).as_posix(), path, info
+                yield f"{place}/{name}" if place else name, Path(full), info
 
 
 def is_id(text: str) -> bool:

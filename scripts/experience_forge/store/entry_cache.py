@@ -9,7 +9,7 @@ import json
 import os
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..core import codec
 from ..errors import Invalid, Refused
@@ -108,17 +108,31 @@ def plain(entry: Entry) -> dict[str, Any]:
 def from_plain(data: dict[str, Any]) -> Entry:
     """An entry from the JSON values of `plain`."""
     values = dict(data)
-    values["kind"] = Kind(values["kind"])
-    values["track"] = Track(values["track"])
-    values["status"] = Status(values["status"])
-    values["guard"] = Guard(values["guard"])
-    values["sections"] = tuple((name, text) for name, text in values["sections"])
+    values["kind"] = _KINDS[values["kind"]]
+    values["track"] = _TRACKS[values["track"]]
+    values["status"] = _STATES[values["status"]]
+    values["guard"] = _GUARDS[values["guard"]]
+    values["sections"] = tuple([(name, text) for name, text in values["sections"]])
     for name in ("applies_when", "fails_when"):
-        values[name] = tuple(Condition(**parts) for parts in values[name])
-    values["sources"] = tuple(
-        Source(**{**part, "provenance": Provenance(part["provenance"])}) for part in values["sources"]
-    )
-    values["cites"] = tuple(Cite(**part) for part in values["cites"])
+        values[name] = tuple([_made(Condition, {**_NO_CONDITION, **parts}) for parts in values[name]])
+    values["sources"] = tuple([
+        _made(Source, {**part, "provenance": _PROVENANCES[part["provenance"]]}) for part in values["sources"]
+    ])
+    values["cites"] = tuple([_made(Cite, part) for part in values["cites"]])
     for name in ("aliases", "versions", "tags", "parents"):
         values[name] = tuple(values[name])
-    return Entry(**values)
+    return _made(Entry, values)
+
+
+_KINDS, _TRACKS = {item.value: item for item in Kind}, {item.value: item for item in Track}
+_STATES, _GUARDS = {item.value: item for item in Status}, {item.value: item for item in Guard}
+_PROVENANCES = {item.value: item for item in Provenance}
+_NO_CONDITION = {item.name: "" for item in fields(Condition)}
+_Made = TypeVar("_Made")
+
+
+def _made(kind: type[_Made], values: dict[str, Any]) -> _Made:
+    # What `plain` wrote has every field: __init__ of a frozen class would take three times as long.
+    one = object.__new__(kind)
+    one.__dict__.update(values)
+    return one

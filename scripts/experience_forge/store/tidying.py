@@ -52,7 +52,7 @@ def plan(home: Home, library: Library, today: str) -> Plan:
         today: ISO date.
     """
     stored = library.deliverable()
-    with _no_collector():
+    with without_collector():
         found = sketches.of(home, stored, rules().contradictions.choices)
         known = facts(home, stored, today)
         acted = [one for one in stored if one.entry.id in known and known[one.entry.id].sessions]
@@ -227,7 +227,8 @@ def _drift(home: Home, entry: Entry, roots: Mapping[str, str], today: str) -> tu
 
 
 @contextmanager
-def _no_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
+    """Keep Python's cycle collector off while many small objects are made."""
     # Hundreds of thousands of small tuples make the collector run over all entries again and again.
     enabled = gc.isenabled()
     gc.disable()
