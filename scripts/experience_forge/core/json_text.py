@@ -58,7 +58,7 @@ def parse(text: str) -> dict[str, Any]:
             body, object_pairs_hook=_unique, parse_int=str, parse_float=str, parse_constant=_no_constant
         )
     except json.JSONDecodeError as error:
-        comment = _COMMENT.search(body)
+        comment = body.startswith(("//", "/*"), error.pos) or _COMMENT.search(body)
         reason = "it holds comments" if comment else error.msg
         raise Invalid(f"line {error.lineno} column {error.colno}: not plain JSON: {reason}") from None
     except RecursionError:

@@ -16,7 +16,7 @@ from .home import Home
 LEDGERS_READ = 200
 LOG_LINES = 3
 DAMAGED = ".damaged"
-_CONFLICT_MARKS = ("conflicted copy", ".sync-conflict-", "冲突", "conflict-")
+_CONFLICT_MARKS = ("conflicted copy", ".sync-conflict-", "冲突", ".conflict-")
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,12 @@ def _entries(home: Home) -> Iterator[Finding]:
         if stored.state in ("edited", "unconfirmed"):
             yield finding("warn", "entries", f"entry_{stored.state}", id=stored.entry.id, path=stored.path)
     for path, reason in found.unreadable:
-        conflict = any(mark in path.name for mark in _CONFLICT_MARKS)
-        yield finding("warn", "entries", "entry_conflict" if conflict else "entry_unreadable", path=path, reason=reason)
+        yield finding("warn", "entries", "entry_unreadable", path=path, reason=reason)
+    told = {path for path, _ in found.unreadable}
+    for path in sorted(home.entries.rglob("*.md")):
+        if path not in told and not entries.is_id(path.stem):
+            conflict = any(mark in path.name for mark in _CONFLICT_MARKS)
+            yield finding("warn", "entries", "entry_conflict" if conflict else "entry_misnamed", path=path)
     yield finding("ok", "entries", "entries", count=len(found.entries), confirmed=states.get("confirmed", 0))
 
 
