@@ -33,10 +33,11 @@ def find(session: str, call: str, tail: int | None = TAIL_BYTES) -> Call | None:
     for path in records(session):
         command, results = "", []
         for record in _with_id(path, call, tail):
+            # By the record's type: copies of requests hold the same blocks, and no answer of a person.
             for block in _blocks(record):
-                if block.get("type") == "tool_use" and block.get("id") == call and block.get("name") == "Bash":
-                    command = str((block.get("input") or {}).get("command") or "")
-                elif block.get("type") == "tool_result" and block.get("tool_use_id") == call:
+                if record.get("type") == "assistant" and block.get("type") == "tool_use" and block.get("id") == call:
+                    command = _command(block)
+                elif record.get("type") == "user" and block.get("tool_use_id") == call:
                     results.append(record)
         if command:
             found = _call(command, results)
@@ -46,6 +47,11 @@ def find(session: str, call: str, tail: int | None = TAIL_BYTES) -> Call | None:
 def records(session: str) -> list[Path]:
     """The client's files of one session; one, unless projects share a name."""
     return sorted(Path(fast_home.client_folder(), "projects").glob(f"*/{session}.jsonl"))
+
+
+def _command(block: Mapping[str, Any]) -> str:
+    given = block.get("input")
+    return str(given.get("command") or "") if block.get("name") == "Bash" and isinstance(given, dict) else ""
 
 
 def _call(command: str, results: list[Mapping[str, Any]]) -> Call:
