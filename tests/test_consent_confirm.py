@@ -245,7 +245,7 @@ def test_the_clients_record_proves_a_person(client, draft):
 
 
 def test_copies_of_a_request_in_the_record_are_no_answer(client, draft):
-    """The client also writes down its requests, with the same result in them: they neither answer nor hide an answer."""
+    """The client also writes down its requests with the result in them: they neither answer nor hide an answer."""
     client.calls()
     client.answers(type="api-request-blob", permissionDecision=None, isSidechain=None, entrypoint=None)
     assert confirm(draft, "--receipt", client.receipt(draft)) == 0

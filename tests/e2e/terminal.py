@@ -66,6 +66,10 @@ class Terminal:
         """What is on the screen now, with `scrolled` lines of history above it."""
         return self._tmux("capture-pane", "-p", *(("-S", f"-{scrolled}") if scrolled else ()))
 
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the window another size."""
+        self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
+
     def type(self, text: str) -> None:
         """Type text, without Enter."""
         self._tmux("send-keys", "-l", text)

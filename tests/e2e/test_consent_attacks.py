@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from experience_forge.fast import dialog
+from experience_forge.model import Track
 from experience_forge.store import journal, proposals
 from helpers import entry
 
@@ -34,6 +36,28 @@ def test_bypass_mode_asks_all_the_same(talk):
     talk.answer("Escape")
     talk.interrupted()
     assert talk.kept("bypass")
+
+
+def test_the_smallest_terminal_shows_reason_and_choices(talk):
+    """At 80x24 the longest Chinese proposal shows all its rows, unbroken, and both choices."""
+    wide = entry(
+        "long", title="经验" * 100, language="zh", track=Track.PERSONAL,
+        sections=(("rule", "规则" * 150), ("why", "原因\n" * 40), ("how", "隐藏\u202e的\u200b字")),
+    )  # fmt: skip
+    made, line = talk.propose(wide)
+    expected = dialog.reason(made.text, made.digest, []).split("\n")
+    talk.terminal.resize(80, 24)
+    try:
+        talk.run(line)
+        shown = [row.strip(" │") for row in talk.answer("Escape").splitlines()]
+        talk.interrupted()
+    finally:
+        talk.terminal.resize(110, 50)
+    first = shown.index(expected[0])
+    assert [row.removesuffix(" [settings]") for row in shown[first:first + len(expected)]] == expected
+    assert len(expected) == 7 and expected[-1].startswith("摘要 ")
+    assert "❯ 1. Yes" in shown and "2. No" in shown
+    assert talk.kept("long")
 
 
 def test_hidden_calls_have_no_receipt(talk):

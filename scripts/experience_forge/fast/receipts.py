@@ -97,6 +97,15 @@ def stored(folder: str, state: str) -> "list[tuple[str, dict[str, Any]]]":
     return found
 
 
+def untold(folder: str) -> list[str]:
+    """Proposals whose consent was undone and of which the user was not told; each comes once, for one caller."""
+    found = []
+    for name, record in stored(folder, REVOKED):
+        if change(folder, name, REVOKED, DONE):
+            found.append(str(record.get("draft") or "?"))
+    return sorted(found)
+
+
 def any_used(folder: str) -> bool:
     """Whether something waits to be settled; cheap enough for a hook."""
     return any(file.endswith("." + USED) for file in listed(folder))

@@ -53,11 +53,7 @@ def settled(home: Home, name: str, revoked: bool = False) -> None:
 
 def untold(home: Home) -> list[str]:
     """Proposals whose consent was undone and of which the user was not told; each comes once."""
-    found = []
-    for name, record in receipts.stored(folder(home), receipts.REVOKED):
-        if receipts.change(folder(home), name, receipts.REVOKED, receipts.DONE):
-            found.append(str(record.get("draft", "?")))
-    return sorted(found)
+    return receipts.untold(folder(home))
 
 
 def sweep(home: Home, now: float) -> int:
