@@ -15,7 +15,7 @@ from experience_forge.clients import claude_code
 from experience_forge.errors import ForgeError
 from experience_forge.model import Consent, Track
 from experience_forge.store import entries, files, home, journal, library, proposals, redaction
-from faults import Killed, faulty, pairs
+from fault_shim import Killed, faulty, pairs
 from helpers import confirm, entry, tree
 
 FULL = os.environ.get("FORGE_FAULTS") == "all"

@@ -14,7 +14,7 @@ import pytest
 
 from experience_forge.errors import Refused
 from experience_forge.store import files
-from faults import CALLS, Killed, faulty, pairs
+from fault_shim import CALLS, Killed, faulty, pairs
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
