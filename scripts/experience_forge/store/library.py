@@ -52,6 +52,7 @@ def apply(home: Home, proposal: Proposal, consent: Consent) -> Applied:
             "what": "change", "change": change.change, "proposal": proposal.id, "digest": proposal.digest,
             "entries": [entry.id for entry in found],
             "files": [{"path": p["key"], "before": p["before"], "after": p["after"]} for p in plan],
+            **proposals.counted(proposal),
             "consent": {
                 "by": consent.by, "at": consent.at, "session": consent.session, "call": consent.call,
                 "receipt": consent.receipt, "waited": consent.waited, "proof": consent.proof,

@@ -95,7 +95,8 @@ def replace(home: Home, proposal_id: str, text: str, meta: Mapping[str, Any]) ->
     """Give a proposal another text (the user modified it); its digest changes with it."""
     with files.locked(home.lock):
         old = load(home, proposal_id)
-        full = {**old.meta, **meta}
+        edited = {"edited": int(old.meta.get("edited") or 0) + 1, "emptied": _emptied(old.text, text)}
+        full = {**old.meta, **meta, **edited}
         files.write_text(_meta_path(home, proposal_id), json.dumps(full, ensure_ascii=False, indent=1) + "\n")
         files.write_text(text_path(home, proposal_id), text)
     return load(home, proposal_id)
@@ -112,9 +113,21 @@ def discard(home: Home, proposal_id: str, reason: str) -> None:
         journal.append(home, {
             "what": "discard", "proposal": proposal_id, "digest": proposal.digest,
             "change": proposal.change, "reason": reason,
-            "signals": [str(s.get("kind")) for s in proposal.meta.get("signals", ()) if isinstance(s, dict)],
+            **counted(proposal),
         })
         remove(home, proposal_id)
+
+
+def counted(proposal: Proposal) -> dict[str, Any]:
+    """What `tune` counts of a decision: kinds of signals, detectors, and whether the draft was edited before."""
+    signals = [s for s in proposal.meta.get("signals", ()) if isinstance(s, dict)]
+    found = {
+        "signals": [str(s.get("kind")) for s in signals],
+        "detectors": sorted({str(s["detector"]) for s in signals if s.get("detector")}),
+        "edited": int(proposal.meta.get("edited") or 0),
+        "emptied": list(proposal.meta.get("emptied") or ()),
+    }
+    return {name: value for name, value in found.items() if value or name == "signals"}
 
 
 def remove(home: Home, proposal_id: str) -> None:
@@ -147,3 +160,11 @@ def _free_id(home: Home, wanted: str, digest: str) -> str:
         if not path.exists() or files.sha256(files.read_bytes(path)) == digest:
             return chosen
     raise Refused(f"there are 999 open proposals named '{wanted}'", "review or discard some of them")
+
+
+def _emptied(before: str, after: str) -> list[str]:
+    """Fields of the front matter that an edit took out."""
+    def names(text: str) -> set[str]:
+        return set(re.findall(r"^([a-z_]+):", text.partition("\n---\n")[0], re.MULTILINE))
+
+    return sorted(names(before) - names(after))

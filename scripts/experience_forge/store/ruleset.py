@@ -8,22 +8,58 @@ from typing import Any
 
 import yaml
 
+from ..core import tuning as core_tuning
 from ..errors import Invalid
 from . import files
-from .home import skill_folder
+from .home import Home, current, skill_folder
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@functools.cache
 def load(name: str) -> dict[str, Any]:
-    """One rule file as a mapping; `name` without the ending, such as `scoring`.
+    """One rule file as a mapping, with the user's confirmed tuning over it; `name` as in `scoring`.
 
     Raises:
         Invalid: when the file is missing, no YAML, or not a mapping.
     """
-    path = skill_folder() / "rules" / f"{name}.yaml"
+    path = tuning_path(current(), name)
+    try:
+        stamp = path.stat().st_mtime_ns
+    except OSError:
+        return shipped(name)
+    return _tuned(name, path, stamp)
+
+
+@functools.cache
+def shipped(name: str) -> dict[str, Any]:
+    """One rule file as it was shipped; errors as `load`."""
+    return load_file(skill_folder() / "rules" / f"{name}.yaml")
+
+
+def tuning_path(home: Home, name: str) -> Path:
+    """Where a user's tuning of a rule file lies: apart from the shipped one, so that updates leave it."""
+    return home.root / "tuning" / f"{name}.yaml"
+
+
+def tuning(home: Home, name: str) -> dict[str, Any]:
+    """A user's tuning whose bytes a person confirmed; empty when there is none, or they are others."""
+    from . import journal
+
+    path = tuning_path(home, name)
+    try:
+        data = files.read_bytes(path)
+    except FileNotFoundError:
+        return {}
+    state = journal.confirmed(home).get(f"@tuning/{name}.yaml")
+    if state is None or not state.proven or state.sha256 != files.sha256(data):
+        return {}
     return load_file(path)
+
+
+@functools.cache
+def _tuned(name: str, path: Path, stamp: int) -> dict[str, Any]:
+    given = tuning(Home(path.parent.parent), name)
+    return core_tuning.laid_over(shipped(name), given)[0] if given else shipped(name)
 
 
 def load_file(path: Path) -> dict[str, Any]:
