@@ -27,9 +27,15 @@ _PAIR = re.compile(
     r"([A-Za-z0-9_.\-]{1,60})=([^\s;,\"'\\\x80-\U0010ffff]{1,4000})(?:;[ \t]{0,2}(?=[A-Za-z0-9_.\-]))?",
     re.A,
 )
-_ZH_VALUE = re.compile(r"[!-~]{2,400}")
+_ZH_VALUE = re.compile(r"[!-~]{2,2000}")
 _CODE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*", re.A)
 _KEYWORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}==?", re.A)
+# `User Id=sa;Password=...`, `username="app" password=...`, `user=jane&password=...`: a connection, not code.
+_ACCOUNT_BEFORE = re.compile(
+    r"(?i:uid|user(?:[ _]?(?:id|name))?|login|server|host|source|database|catalog)"
+    r"=[\"']?[^;&=\n\"']{1,60}[\"']?[;& ] ?\Z",
+    re.A,
+)
 _QUERY = re.compile(r"&(?:amp;)?[A-Za-z_][\w.\-]{0,40}=", re.A)
 
 
@@ -81,6 +87,11 @@ class Labels:
             root: label_patterns.right_of(rules, headers, root) for root in (*self.roots, *self.rest_roots)
         }
         self.zh_right = label_patterns.right_of_chinese(rules)
+        self.zh_account = re.compile(
+            rf"(?:{'|'.join(map(re.escape, rules['zh_accounts']))})[:：= 是为]{{0,4}}[A-Za-z0-9_.@\-]{{2,40}}"
+            r"[ \t,，、;；/／]{0,3}\Z",
+            re.A,
+        )
         self.zh_pair = re.compile(
             r"(?:号|户|名|员|號)?[:：= 是为\t]{0,4}[A-Za-z0-9_.@\-]{2,40}[ \t]{0,2}[/／|,，、;；][ \t]{0,2}",
             re.A,
@@ -173,6 +184,8 @@ class Labels:
         start = match.end()
         opened = match["open"] or ""
         quote = _QUOTES.get(opened[-1:], "")
+        if text.startswith("://", begin - 3) and begin >= 3:
+            return ()  # The user part of a URL: its password ends at the `@`, and `addresses` knows.
         shell = (
             match["set"] is not None
             and match["set"] == "="
@@ -180,6 +193,8 @@ class Labels:
             and (_SHELL_NAME.search(text[max(0, begin - 24) : begin]) is not None)
         )
         end = _value_end(text, start, quote, shell, opened)
+        if not shell and match["set"] == "=" and _ACCOUNT_BEFORE.search(text[max(0, begin - 90) : begin]):
+            shell = True
         start, end = _trim(text, start, end, bool(quote), opened)
         value = text[start:end]
         if not value or self.placeholders.holds(value):
@@ -220,7 +235,7 @@ class Labels:
         if header:
             return len(value) >= 8 and not plausible.wordy(value)
         if match["set"] is not None or (match["flag"] is not None and left.startswith("-")):
-            return plausible.assigned(value, password=password, quoted=quoted, shell=shell)
+            return plausible.assigned(value, password=password, quoted=quoted, shell=shell or left.startswith("--"))
         if match["pair"] is not None:
             return (
                 plausible.strong(value)
@@ -232,7 +247,7 @@ class Labels:
             return plausible.assigned(
                 value, password=True, quoted=True, shell=False
             ) and not plausible.wordy(value)
-        return plausible.strong(value)
+        return plausible.strong(value) or (match["word"] is not None and plausible.long_hex(value))
 
     def _chinese(self, text: str, place: int, root: str) -> Sequence[Found]:
         match = self.zh_right.match(text, place + len(root))
@@ -252,7 +267,9 @@ class Labels:
         kind = (
             "password" if root in ("密码", "口令", "密碼", "解压码", "提取码", "访问码") else "secret"
         )
-        linked = match["set"] is not None
+        linked = match["set"] is not None or (
+            bool(match["gap"]) and self.zh_account.search(text[max(0, place - 48) : place]) is not None
+        )
         if (
             root.endswith("码")
             and root != "密码"
@@ -263,7 +280,7 @@ class Labels:
             return (Found(start, end, "code"),)
         good = (
             plausible.assigned(value, password=kind == "password", quoted=bool(quote), shell=True)
-            and not plausible.plain(value)
+            and (plausible.long_hex(value) or not plausible.plain(value))
             if linked
             else plausible.strong(value)
         )

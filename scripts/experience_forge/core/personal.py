@@ -56,6 +56,7 @@ _CHINA_ID_SPACED = re.compile(
     re.A,
 )
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![A-Za-z0-9])", re.A)
+_PATH = re.compile(r"[A-Za-z0-9_.\-/]*\Z", re.A)
 _LETTER_ID = re.compile(
     r"(?<![A-Za-z0-9_\-])(?:[A-Z][0-9]{9}|[STFG][0-9]{7}[A-Z]|[XYZ]?[0-9]{7,8}[A-Z])(?![A-Za-z0-9_\-])",
     re.A,
@@ -95,6 +96,13 @@ class Personal:
                 elif host and self._is_mail(text, local.group(), host, place):
                     yield Found(place - len(local.group().lstrip(".-%+_")), host.end(), "email")
             place = text.find("@", place + 1)
+        place = text.find("%40")
+        while place >= 0:
+            local = _LOCAL.search(text[max(0, place - 64) : place])
+            host = _HOST.match(text, place + 3) if local else None
+            if local and host and self._is_mail(text, local.group(), host, place):
+                yield Found(place - len(local.group().lstrip(".-%+_")), host.end(), "email")
+            place = text.find("%40", place + 3)
 
     def _is_mail(self, text: str, local: str, host: re.Match[str], place: int) -> bool:
         name = local.lower().strip(".-%+_")
@@ -120,7 +128,11 @@ class Personal:
                     start += text[start : start + 1] == "\\"
                 end = _home_end(text, start, head)
                 name = text[start:end]
-                if (name[:1].isalnum() or name[:1] == "_") and name.lower() not in self.names:
+                if (
+                    (name[:1].isalnum() or name[:1] == "_")
+                    and name.lower() not in self.names
+                    and not (head[0] == "/" and _elsewhere(text, place))
+                ):
                     yield Found(start, end, "home-name")
                 place = text.find(head, start)
 
@@ -219,6 +231,8 @@ _SOLID = tuple(form for form in _FORMS if form[0] in (_CHINA_ID, _CARD, _CHINA_M
 
 def _glued(text: str, start: int, end: int) -> bool:
     before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    if before == "." and text[start - 2 : start - 1].isdigit():
+        return True
     return any(
         char and char.isascii() and (char.isalnum() or char in "_.-/#%&=+:") and char not in ":="
         for char in (before, after)
@@ -252,6 +266,16 @@ def _before(words: list[object]) -> re.Pattern[str]:
         rf"(?:{names})(?:[ _\-]?(?:number|num|no|nr|id|号码|号|#))?[\"'”’」\])）.]{{0,3}}[ \t]{{0,3}}"
         r"(?:[:：=＝#]|is|was|are|at|是|为|為|=>)?[ \t\"'“‘「(（+]{0,4}[a-z]{0,3}\Z"
     )
+
+
+def _elsewhere(text: str, place: int) -> bool:
+    """Whether the `/home/` at `place` belongs to a relative path (`src/home/`) or to a web address."""
+    before = _PATH.search(text, max(0, place - 120), place)
+    path = before.group() if before else ""
+    if path.startswith("//"):
+        scheme = text[max(0, place - len(path) - 8) : place - len(path)]
+        return len(path) > 2 and scheme.endswith(("http:", "https:"))
+    return path[:1].isalnum() and len(path) > 1 and not path.startswith(("home", "Users"))
 
 
 def _home_end(text: str, start: int, head: str) -> int:

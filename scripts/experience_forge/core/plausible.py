@@ -126,6 +126,11 @@ def plain(value: str) -> bool:
     return len(value) >= 6 and _HEX.fullmatch(value) is not None
 
 
+def long_hex(value: str) -> bool:
+    """Whether a value is 32 hex digits or more: beside the name of a secret it is a key, not a hash."""
+    return len(value) >= 32 and _HEX.fullmatch(value[:LOOK]) is not None
+
+
 def assigned(value: str, *, password: bool, quoted: bool, shell: bool) -> bool:
     """Whether a value that a secret's name was set to is a secret.
 

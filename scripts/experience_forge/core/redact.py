@@ -285,7 +285,8 @@ def _marks(text: str, where: str, rule: Mapping[str, Any], rules: Rules) -> Iter
         start = _mark_start(text, rule, place)
         before = text[start - 1 : start] if start else ""
         alone = _ALONE if rule.get("alone") else _MARK_BEFORE
-        if not rule.get("inside") and before and alone.match(before):
+        # A literal that begins with a sign (`/hook/`) may stand behind a letter.
+        if not rule.get("inside") and before and text[start].isalnum() and alone.match(before):
             continue
         pattern = _compiled(rule["match"])
         match = pattern.match(text, start) if _tool_near(text, rule, place) else None
@@ -309,7 +310,7 @@ def _mark_start(text: str, rule: Mapping[str, Any], place: int) -> int:
     if "back" in rule and text.startswith(rule["back"], max(0, place - len(rule["back"]))):
         return max(0, place - len(rule["back"]))
     if rule.get("line"):
-        return max(text.rfind("\n", 0, place) + 1, place - 200)
+        return max(text.rfind("\n", 0, place) + 1, text.rfind(" ", 0, place) + 1, place - 200)
     good: Callable[[str], object] = str.isdigit if "digits" in rule else _ALONE.match
     start = place
     limit = int(rule.get("digits") or rule.get("chars") or 0)
@@ -329,6 +330,9 @@ def _tool_near(text: str, rule: Mapping[str, Any], place: int) -> bool:
 def _checked(match: re.Match[str], rule: Mapping[str, Any], rules: Rules) -> bool:
     check = rule.get("check", "")
     value = (match["s"] if "s" in match.re.groupindex else match.group()).strip("'\"")
+    if check == "literal":
+        # Nothing but a password can stand here, be it a word.
+        return len(value) >= 4 and not rules.placeholders.holds(value)
     if check == "password":
         if rules.placeholders.holds(value) or value.startswith("-"):
             return False
