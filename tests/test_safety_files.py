@@ -258,6 +258,16 @@ def test_f9_a_lock_that_fails_is_a_message(tmp_path, monkeypatch):
             pass
 
 
+def test_f9_letting_go_of_a_lock_never_spoils_the_work_done_under_it(tmp_path):
+    """F3, F9: a failing close of the lock's own descriptor is no failure of the change, and the lock is free."""
+    with faulty() as shim, files.locked(tmp_path / "lock"):
+        pass
+    with faulty(len(shim.names), "EIO"), files.locked(tmp_path / "lock"):
+        pass
+    with files.locked(tmp_path / "lock", wait=0.1):
+        pass
+
+
 def test_f18_a_file_over_the_limit_is_named_and_not_read(tmp_path):
     """F18: a huge file is refused with its size and the limit."""
     path = tmp_path / "big"

@@ -278,7 +278,15 @@ def locked(path: Path, wait: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
         yield
     finally:
         _held.discard(path)
-        os.close(descriptor)
+        _let_go(descriptor)
+
+
+def _let_go(descriptor: int) -> None:
+    # The lock is gone whatever close says, and nothing was written through this descriptor.
+    try:
+        _os.close(descriptor)
+    except OSError:
+        return
 
 
 def _locks(descriptor: int, path: Path) -> bool:
