@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -57,7 +59,9 @@ def test_the_session_is_machine_neutral():
     text = (DEMO / "session.jsonl").read_text(encoding="utf-8")
     records = [json.loads(line) for line in text.splitlines()]
     assert any(record.get("version") == "2.1.332" for record in records)
-    for place in ("/tmp/", "/root", "/work", "/usr/", "pyenv", "cc-lab"):
+    assert set(re.findall(r'"(?:cwd|file_path|filePath)": "(/[^"]*)"', text)) <= {"/home/dev/project", *(
+        f"/home/dev/project/{name}" for name in ("export.py", "test_export.py"))}  # fmt: skip
+    for place in (tempfile.gettempdir() + "/", "/usr/", "pyenv", str(ROOT), os.path.expanduser("~") + "/"):
         assert place not in text
     said = json.loads((DEMO / "scenario.json").read_text(encoding="utf-8"))
     prompts = [record["message"]["content"] for record in records if record.get("promptSource") == "typed"]

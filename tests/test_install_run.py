@@ -63,7 +63,10 @@ def run_all_hooks(machine):
 @pytest.mark.parametrize("version", ["3.6.15", "3.8.18", "2.7.18"])
 def test_old_python(version, machine):
     """An old Python says so, and prints one command that works here."""
-    python = Path(os.path.expanduser(f"~root/.pyenv/versions/{version}/bin/python"))
+    import pwd
+
+    # HOME is a throw-away one here: the account's own folder comes from the system.
+    python = Path(pwd.getpwuid(os.getuid()).pw_dir, ".pyenv", "versions", version, "bin", "python")
     if not python.exists():
         pytest.skip(f"no Python {version} here")
     machine.extra["PATH"] = f"{Path(sys.executable).parent}:/usr/bin:/bin"
