@@ -10,7 +10,7 @@ import pytest
 from experience_forge import cli, shared
 from experience_forge.core import codec
 from experience_forge.model import Condition, Consent, Guard, Kind, Source, Status, Track
-from experience_forge.store import backtest, entries, files, home, journal, library, proposals
+from experience_forge.store import backtest, entries, files, home, journal, ledger, library, proposals
 from helpers import confirm, entry
 from test_store_library import dying_at
 
@@ -277,3 +277,25 @@ def test_a_merge_of_a_changed_parent_is_refused(capsys):
     with pytest.raises(Refused):
         say_yes(made["proposal"]["id"])
     assert codec.render(changed) == entries.get(home.current(), "pool-dry").path.read_text(encoding="utf-8")
+
+
+def test_list_and_digest_know_states_and_last_deliveries(capsys):
+    """`list` finds entries by state and last delivery, `digest` tells of the week, `status` counts one track."""
+    confirm(pool())
+    stored = confirm(entry("shown"))
+    confirm(entry("gone", status=Status.OUTDATED, status_reason="old"))
+    ledger.append(home.current(), "s1", {
+        "what": "exposure", "entry": "shown", "sha256": stored.record["files"][0]["after"], "place": "prompt"})
+    today = journal.now()[:10]
+
+    def ids(*arguments):
+        return {one["id"] for one in run(capsys, "list", *arguments)[1]["entries"]}
+
+    assert ids("--state", "outdated") == {"gone"}
+    assert ids("--delivered-since", today) == {"shown"}
+    assert ids("--not-delivered-since", today) == {"pool-dry"}
+    _, week = run(capsys, "digest")
+    assert {one["id"] for one in week["saved"]} == {"pool-dry", "shown", "gone"}
+    assert week["delivered"] == {"shown": 1} and week["sessions"] == 1
+    assert run(capsys, "status", "--track", "profile")[1]["entries"]["personal"] == 0
+    assert run(capsys, "status", "--track", "personal")[1]["entries"]["personal"] == 2

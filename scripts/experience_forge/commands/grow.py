@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from ..core.rendering import Safe
 from ..errors import Refused, Usage
 from ..model import Entry, Track
 from ..report import Output
-from ..store import config, entries, files, grown, home, ruleset, templates, tidying
+from ..store import config, entries, files, grown, home, journal, ruleset, templates, tidying
 from ..store.launcher import confirm_command
 
 HELP = "propose a skill of its own from five or more entries that act together"
@@ -83,7 +82,7 @@ def _entries(where: home.Home, domain: str, ids: Sequence[str] | None, out: Outp
             raise Refused(f"no active entry is named {', '.join(missing)}", "see `experience-forge list`")
         chosen = [by_id[entry_id] for entry_id in dict.fromkeys(ids)]
     else:
-        plan = tidying.plan(where, library, datetime.date.today().isoformat())
+        plan = tidying.plan(where, library, journal.now()[:10])
         named = [s.entries for s in plan.steps if s.kind == "grow" and s.values["domain"] == domain]
         known = tidying.domains(stored)
         mine = [one.entry for one in stored if (one.entry.domain or known.get(one.entry.id)) == domain

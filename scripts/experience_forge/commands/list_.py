@@ -9,16 +9,20 @@ from typing import Any
 from .. import shared
 from ..model import Status, Track
 from ..report import Output
-from ..store import entries, entry_cache, home, journal, proposals
+from ..store import effects, entries, entry_cache, home, journal, projects, proposals
 
 HELP = "list entries, open proposals or journalled changes"
 EPILOG = """examples:
   experience-forge list                          all active entries of the four tracks
   experience-forge list --track personal --all   outdated and superseded ones too
+  experience-forge list --state outdated
+  experience-forge list --not-delivered-since 2026-01-01
   experience-forge list --proposals              what awaits your consent
   experience-forge list --changes                what was changed, with the numbers that undo takes
 
 JSON: {"entries": [...]} | {"proposals": [...]} | {"changes": [...]}"""
+
+STATES = ("active", "outdated", "superseded", "pending", "edited", "unconfirmed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--track", choices=[track.value for track in Track], help="only this track")
     parser.add_argument("--domain", help="only this domain")
     parser.add_argument("--project", help="only this project (id or name)")
+    parser.add_argument("--state", choices=STATES, help="only this state; outdated and superseded ones are found too")
+    parser.add_argument("--delivered-since", metavar="DATE", help="only those delivered on or after this ISO date")
+    parser.add_argument("--not-delivered-since", metavar="DATE", help="only those not delivered since this ISO date")
     parser.add_argument("--all", action="store_true", help="outdated and superseded entries too")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--proposals", action="store_true", help="list open proposals instead")
@@ -41,9 +48,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.changes:
         return _changes(where, out)
     library = entries.load_all(where)
-    chosen = [stored for stored in library.entries if _wanted(stored, args)]
+    last = _last_deliveries(where)
+    chosen = [stored for stored in library.entries if _wanted(stored, args, last.get(stored.entry.id, ""), where)]
     out.data({
-        "entries": [_summary(stored) for stored in chosen],
+        "entries": [_summary(stored, last.get(stored.entry.id, "")) for stored in chosen],
         "unreadable": [{"path": str(path), "reason": reason} for path, reason in library.unreadable],
     })
     if not chosen:
@@ -56,13 +64,26 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _wanted(stored: entries.StoredEntry, args: argparse.Namespace) -> bool:
+def _last_deliveries(where: home.Home) -> dict[str, str]:
+    """The ISO date of each entry's last delivery."""
+    found: dict[str, str] = {}
+    for ledger in effects.ledgers(where):
+        for shown in ledger.exposures:
+            found[shown.entry] = max(found.get(shown.entry, ""), shown.at[:10])
+    return found
+
+
+def _wanted(stored: entries.StoredEntry, args: argparse.Namespace, last: str, where: home.Home) -> bool:
     entry = stored.entry
+    states = {entry.status.value} if stored.state == "confirmed" else {entry.status.value, stored.state}
     return (
-        (args.all or entry.status is Status.ACTIVE)
+        (args.all or args.state is not None or entry.status is Status.ACTIVE)
+        and (args.state is None or args.state in states)
+        and (args.delivered_since is None or last >= args.delivered_since)
+        and (args.not_delivered_since is None or last < args.not_delivered_since)
         and (args.track is None or entry.track.value == args.track)
         and (args.domain is None or entry.domain == args.domain)
-        and (args.project is None or entry.project == args.project)
+        and args.project in (None, entry.project, projects.name_of(where, entry.project) if entry.project else None)
     )
 
 
@@ -79,12 +100,12 @@ def _state(stored: entries.StoredEntry) -> str:
     return ", ".join(part for part in (status, state, guard) if part) or "active"
 
 
-def _summary(stored: entries.StoredEntry) -> dict[str, Any]:
+def _summary(stored: entries.StoredEntry, last: str) -> dict[str, Any]:
     entry = stored.entry
     plain = entry_cache.plain(entry)
     names = ("id", "title", "kind", "track", "domain", "project", "status", "guard", "language", "updated")
     return {**{name: json.loads(json.dumps(plain[name])) for name in names}, "rule": entry.rule,
-            "state": stored.state, "path": str(stored.path)}
+            "state": stored.state, "last_delivery": last, "path": str(stored.path)}
 
 
 def _proposals(where: home.Home, out: Output) -> int:

@@ -8,12 +8,12 @@ from collections import Counter
 from .. import shared
 from ..model import Track
 from ..report import Output
-from ..store import config, entries, home, journal, launcher, proposals
+from ..store import config, entries, home, journal, launcher, projects, proposals
 
 HELP = "show at a glance what is stored, open, pending and switched off"
 EPILOG = """examples:
   experience-forge status
-  experience-forge status --json
+  experience-forge status --track domain --domain docker
 
 JSON: {"home", "installed", "entries": {track: n}, "states": {state: n}, "proposals", "pending",
        "suggest", "recall", "measure", "journal_faults"}"""
@@ -21,6 +21,17 @@ JSON: {"home", "installed", "entries": {track: n}, "states": {state: n}, "propos
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
+    parser.add_argument("--track", choices=[track.value for track in Track], help="count only this track's entries")
+    parser.add_argument("--domain", help="count only this domain's entries")
+    parser.add_argument("--project", help="count only this project's entries (id or name)")
+
+
+def _wanted(stored: entries.StoredEntry, args: argparse.Namespace, where: home.Home) -> bool:
+    entry = stored.entry
+    return (
+        args.track in (None, entry.track.value) and args.domain in (None, entry.domain)
+        and args.project in (None, entry.project, projects.name_of(where, entry.project) if entry.project else None)
+    )
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -28,8 +39,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     shared.begin(where)
     library = entries.load_all(where)
-    tracks = Counter(stored.entry.track.value for stored in library.entries if stored.entry.status.value == "active")
-    states = Counter(stored.state for stored in library.entries)
+    chosen = [stored for stored in library.entries if _wanted(stored, args, where)]
+    tracks = Counter(stored.entry.track.value for stored in chosen if stored.entry.status.value == "active")
+    states = Counter(stored.state for stored in chosen)
     settings = config.load()
     open_proposals = proposals.all(where)
     faults = journal.check(where)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..core.changes import Change
 from ..core.tidy import Plan, Step
 from ..errors import ForgeError, Usage
 from ..report import Output
-from ..store import entries, home, tidying
+from ..store import entries, home, journal, tidying
 from ..store.launcher import confirm_command
 
 HELP = "plan what to merge, decide, mark as outdated, look at again, move or grow; change nothing"
@@ -44,7 +43,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     shared.begin(where)
     with tidying.without_collector():
         library = entries.load_all(where)
-        found = tidying.plan(where, library, datetime.date.today().isoformat())
+        found = tidying.plan(where, library, journal.now()[:10])
     if args.apply is None:
         return _show(found, args.kind, len(library.deliverable()), out)
     if not args.apply and not args.kind:
