@@ -7,7 +7,7 @@ choices that two entries have in common: a paraphrase shares few words, but it n
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,11 +19,11 @@ from .word_groups import Groups
 
 Pair = tuple[int, int]
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raised when sketches change: those that are kept then count no more."""
 ALL_PAIRS: Final = 160
 """Up to so many entries every pair is judged."""
-JOIN: Final = 0.5
+JOIN: Final = 0.6
 """Jaccard over telling words from which the join names every pair."""
 COMMON: Final = 0.01
 """A word that a larger share of the entries holds is no telling one, as a stop word is none."""
@@ -34,66 +34,94 @@ RAREST: Final = 14
 
 @dataclass(frozen=True)
 class Sketch:
-    """What candidates are found by: words joined by blanks, keys of triggers, groups of choices."""
+    """What candidates are found by: words, keys of triggers, groups of choices."""
 
-    words: str
+    words: frozenset[str]
     triggers: tuple[str, ...]
     choices: tuple[str, ...]
+
+
+class Sketches:
+    """The sketches of a library, their words as numbers of one vocabulary.
+
+    Args:
+        vocabulary: the words by their numbers.
+        words: the numbers of each entry's words.
+        triggers, choices: of each entry, in the same order.
+    """
+
+    def __init__(
+        self, vocabulary: Sequence[str], words: Sequence[Sequence[int]], triggers: Sequence[Sequence[str]],
+        choices: Sequence[Sequence[str]],
+    ) -> None:
+        self.vocabulary, self.words, self.triggers, self.choices = vocabulary, words, triggers, choices
+        self.counts = [0] * len(vocabulary)
+        for own in words:
+            for number in own:
+                self.counts[number] += 1
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def words_of(self, place: int) -> frozenset[str]:
+        """The words of one entry, by its place."""
+        return frozenset([self.vocabulary[number] for number in self.words[place]])
+
+    def count_by_word(self) -> dict[str, int]:
+        """How many entries hold each word."""
+        return dict(zip(self.vocabulary, self.counts, strict=True))
 
 
 def sketch_of(entry: Entry, choices: Groups) -> Sketch:
     """The sketch of an entry; it depends on nothing but the entry and the rules."""
     texts = similarity.texts_of(entry)
-    words = frozenset().union(*(tokens.terms(text) for text in texts.values()))
+    words: frozenset[str] = frozenset().union(*(tokens.terms(text) for text in texts.values()))
     errors = " ".join(sorted(set(signature.words(" ".join(c.error for c in entry.applies_when)))))
     triggers = {f"c {similarity.program(c.command)}" for c in entry.applies_when if c.command}
     triggers |= {f"p {c.path}" for c in entry.applies_when if c.path}
     named = () if entry.kind is Kind.PITFALL else choices.find(f"{entry.title}\n{entry.rule}".lower())
     found = {*triggers, *([f"e {errors}"] if errors else ())}
-    return Sketch(" ".join(sorted(words)), tuple(sorted(found)), tuple(sorted(named)))
+    return Sketch(words, tuple(sorted(found)), tuple(sorted(named)))
 
 
-def counts_of(sketches: Iterable[Sketch]) -> Counter[str]:
-    """How many entries hold each word."""
-    counts: Counter[str] = Counter()
-    for sketch in sketches:
-        counts.update(sketch.words.split())
-    return counts
+def gathered(sketches: Sequence[Sketch]) -> Sketches:
+    """Sketches with one vocabulary."""
+    numbers: dict[str, int] = {}
+    words = [[numbers.setdefault(word, len(numbers)) for word in sorted(sketch.words)] for sketch in sketches]
+    return Sketches(list(numbers), words, [s.triggers for s in sketches], [s.choices for s in sketches])
 
 
-def candidates(sketches: Sequence[Sketch], counts: Mapping[str, int]) -> set[Pair]:
-    """Pairs (smaller place first) worth judging; all of them in a small library.
-
-    Args:
-        counts: those of `counts_of`.
-    """
+def candidates(sketches: Sketches) -> set[Pair]:
+    """Pairs (smaller place first) worth judging; all of them in a small library."""
     count = len(sketches)
     if count <= ALL_PAIRS:
         return {(a, b) for b in range(count) for a in range(b)}
-    shared, sizes, held = _numbered(sketches, counts, max(RARE, int(COMMON * count)))
+    shared, sizes, held = _ranked(sketches, max(RARE, int(COMMON * count)))
     found = join(shared, sizes, JOIN)
     found |= _by_rare_words(shared, held)
-    found |= _by_key([sketch.triggers for sketch in sketches], RARE)
-    return found | _by_key([sketch.choices for sketch in sketches], 2 * RARE)
+    found |= _by_key(sketches.triggers, RARE)
+    return found | _by_key(sketches.choices, 2 * RARE)
 
 
-def _numbered(
-    sketches: Iterable[Sketch], counts: Mapping[str, int], most: int
-) -> tuple[list[list[int]], list[int], list[int]]:
-    """Telling words (in at most `most` entries) as numbers, rarest first.
+def _ranked(sketches: Sketches, most: int) -> tuple[list[list[int]], list[int], list[int]]:
+    """Telling words (in at most `most` entries) by their rank, rarest first.
 
     Returns for each entry those that others hold too, and how many telling ones it has in all; and
-    for each number how many entries hold the word.
+    for each rank how many entries hold the word.
     """
-    telling = sorted((n, word) for word, n in counts.items() if 1 < n <= most)
-    numbers = {word: number for number, (_, word) in enumerate(telling)}
+    counts = sketches.counts
+    telling = sorted([number for number, held in enumerate(counts) if 1 < held <= most], key=counts.__getitem__)
+    rank = [-1] * len(counts)
+    for place, number in enumerate(telling):
+        rank[number] = place
+    once = bytes(held == 1 for held in counts)
     shared, sizes = [], []
-    for sketch in sketches:
-        words = sketch.words.split()
-        own = sorted([numbers[word] for word in words if word in numbers])
+    for words in sketches.words:
+        own = [rank[number] for number in words if rank[number] >= 0]
+        own.sort()
         shared.append(own)
-        sizes.append(len(own) + sum([counts[word] == 1 for word in words]))
-    return shared, sizes, [n for n, _ in telling]
+        sizes.append(len(own) + sum([once[number] for number in words]))
+    return shared, sizes, [counts[number] for number in telling]
 
 
 def join(sets: Sequence[Sequence[int]], sizes: Sequence[int], least: float) -> set[Pair]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..model import Entry, Guard, Kind, Status, Track
 from . import clusters, pairs
-from .clusters import Pair, Sketch
+from .clusters import Pair, Sketches
 from .eprocess import CLAIM
 
 KINDS: Final = ("merge", "contradiction", "outdated", "review", "widen", "narrow", "grow")
@@ -83,7 +83,7 @@ def lifetimes_of(data: Mapping[str, Any]) -> Lifetimes:
 
 def plan(
     entries: Sequence[Entry],
-    sketches: Sequence[Sketch],
+    sketches: Sketches,
     facts: Mapping[str, Facts],
     rules: pairs.Rules,
     lifetimes: Lifetimes,
@@ -93,14 +93,13 @@ def plan(
     """The plan for all active entries of a library.
 
     Args:
-        sketches: one for each entry, in their order (`clusters.sketch_of`).
+        sketches: those of the entries, in their order.
         facts: by id; an entry without any counts as never matched.
         today: ISO date.
         domains: the domain that each entry's words belong to, by id, where it states none.
     """
-    counts = clusters.counts_of(sketches)
-    judge = pairs.Judge(entries, rules, counts, lambda place: frozenset(sketches[place].words.split()))
-    candidates = clusters.candidates(sketches, counts)
+    judge = pairs.Judge(entries, rules, sketches.count_by_word(), sketches.words_of)
+    candidates = clusters.candidates(sketches)
     same: dict[Pair, float] = {}
     clashes: dict[Pair, pairs.Relation] = {}
     for pair in candidates:
@@ -123,17 +122,19 @@ def plan(
 
 
 def near(
-    entry: Entry, others: Sequence[Entry], sketches: Sequence[Sketch], rules: pairs.Rules, count: int
+    entry: Entry, others: Sequence[Entry], sketches: Sketches, rules: pairs.Rules, count: int
 ) -> list[tuple[Entry, pairs.Relation]]:
     """At most `count` entries nearest to a new one, each with what they are to each other."""
     own = clusters.sketch_of(entry, rules.contradictions.choices)
-    words = set(own.words.split())
+    numbers = {number for number, word in enumerate(sketches.vocabulary) if word in own.words}
     keys = {*own.triggers, *own.choices}
-    rough = sorted(
-        range(len(others)),
-        key=lambda place: (-len(words.intersection(sketches[place].words.split())) - 3 * len(
-            keys.intersection((*sketches[place].triggers, *sketches[place].choices))), others[place].id),
-    )[: 10 * count]
+
+    def nearness(place: int) -> tuple[int, str]:
+        common = len(numbers.intersection(sketches.words[place]))
+        shared = len(keys.intersection((*sketches.triggers[place], *sketches.choices[place])))
+        return -common - 3 * shared, others[place].id
+
+    rough = sorted(range(len(others)), key=nearness)[: 10 * count]
     chosen = [others[place] for place in rough if others[place].id != entry.id]
     judge = pairs.Judge([entry, *chosen], rules)
     found = [(other, judge.relation(0, number)) for number, other in enumerate(chosen, 1)]

@@ -4,48 +4,66 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from array import array
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..core import clusters
-from ..core.clusters import Sketch
+from ..core.clusters import Sketches
 from ..core.word_groups import Groups
 from ..errors import Refused
 from . import files
 from .entries import StoredEntry
 from .home import Home
 
+if TYPE_CHECKING:
+    Item = tuple[array[int], tuple[str, ...], tuple[str, ...]]
 
-def of(home: Home, stored: Sequence[StoredEntry], choices: Groups) -> list[Sketch]:
-    """One sketch for each entry, in their order; new ones are kept."""
-    known = _load(home)
-    found: list[Sketch] = []
+
+def of(home: Home, stored: Sequence[StoredEntry], choices: Groups) -> Sketches:
+    """The sketches of entries, in their order; new ones are kept."""
+    vocabulary, known = _load(home)
+    numbers: dict[str, int] = {}
     fresh = False
+    items = []
     for one in stored:
         item = known.get(one.sha256)
         if item is None:
+            if not numbers:
+                numbers = {word: number for number, word in enumerate(vocabulary)}
             sketch = clusters.sketch_of(one.entry, choices)
-            item = known[one.sha256] = [sketch.words, list(sketch.triggers), list(sketch.choices)]
+            words = array("I", [numbers.setdefault(word, len(numbers)) for word in sorted(sketch.words)])
+            item = known[one.sha256] = (words, sketch.triggers, sketch.choices)
             fresh = True
-        found.append(Sketch(item[0], tuple(item[1]), tuple(item[2])))
+        items.append(item)
+    if numbers:
+        vocabulary = list(numbers)
     if fresh:
-        present = {one.sha256 for one in stored}
-        kept = {digest: item for digest, item in known.items() if digest in present}
-        with contextlib.suppress(Refused):
-            body = json.dumps({"v": clusters.VERSION, "items": kept}, ensure_ascii=False, separators=(",", ":"))
-            files.write_text(_path(home), body)
-    return found
+        _save(home, vocabulary, {one.sha256: item for one, item in zip(stored, items, strict=True)})
+    return Sketches(vocabulary, [i[0] for i in items], [i[1] for i in items], [i[2] for i in items])
 
 
-def _load(home: Home) -> dict[str, list[Any]]:
+def _load(home: Home) -> tuple[list[str], dict[str, Item]]:
     try:
         data = json.loads(files.read_text(_path(home), 512 * 1024 * 1024))
-        if data["v"] == clusters.VERSION and isinstance(data["items"], dict):
-            return dict(data["items"])
-    except (FileNotFoundError, Refused, ValueError, KeyError, TypeError):
+        if data["v"] == clusters.VERSION:
+            # Plain numbers would take eight times the room of arrays.
+            return list(data["words"]), {
+                digest: (array("I", words), tuple(triggers), tuple(choices))
+                for digest, (words, triggers, choices) in data["items"].items()
+            }
+    except (FileNotFoundError, Refused, ValueError, KeyError, TypeError, OverflowError):
         pass
-    return {}
+    return [], {}
+
+
+def _save(home: Home, vocabulary: Sequence[str], items: Mapping[str, Item]) -> None:
+    plain = {digest: [item[0].tolist(), item[1], item[2]] for digest, item in items.items()}
+    with contextlib.suppress(Refused):
+        body = json.dumps({"v": clusters.VERSION, "words": vocabulary, "items": plain}, ensure_ascii=False,
+                          separators=(",", ":"))
+        files.write_text(_path(home), body)
 
 
 def _path(home: Home) -> Path:
