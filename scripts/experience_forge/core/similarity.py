@@ -113,7 +113,9 @@ def shape_of(entry: Entry, rules: Rules, words: frozenset[str] | None = None) ->
         remedy=frozenset().union(*(terms.get(name, frozenset()) for name in REMEDIES)) if pitfall else frozenset(),
         said=frozenset(term for c in entry.applies_when for term in tokens.terms(c.words)),
         narrowed=frozenset(t for c in entry.applies_when if c.error or c.command for t in tokens.terms(c.words)),
-        names=names_of("\n".join(texts.values()), rules), error_names=error_names,
+        # They tell cases apart; what is no case has none that matter.
+        names=names_of("\n".join(texts.values()), rules) if pitfall or errors else frozenset(),
+        error_names=error_names,
         told_names=names_of(told, rules) if pitfall else error_names,
         error_words=frozenset(signature.words(errors)),
         error_numbers=frozenset(_NUMBER.findall(told)), title_numbers=frozenset(_NUMBER.findall(entry.title)),
