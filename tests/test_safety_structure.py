@@ -133,7 +133,6 @@ def test_s04_what_is_shown_has_no_hidden_character(run):
         assert "\\u202e" in shown
 
 
-@pytest.mark.xfail(strict=True, reason="cli._tell prints the text of a refused draft as it is")
 def test_s04_an_error_that_names_a_text_shows_it_escaped(run):
     """S4: the message about a blocked draft holds no hidden character of it."""
     code, _, err = run("draft", "--from", "-", stdin=draft_text(title="Build\u202efix"))

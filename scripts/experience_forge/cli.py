@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import __version__, commands
-from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Usage
+from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Refused, Usage
+from .fast import visible
 from .report import Output
 
 DESCRIPTION = "Turns what a session taught into entries that you confirmed, and shows whether they help."
@@ -95,6 +96,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader left (`| head`): say nothing, and keep Python from saying it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        place = f" {error.filename}" if error.filename else ""
+        what = f"the system refused{place}: {error.strerror or type(error).__name__}"
+        _tell(Refused(what, "check the disk and the permissions there, then try again"), as_json)
+        return Refused.exit_code
     except Exception as error:
         return _bug(error)
 
@@ -102,21 +108,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(given: list[str]) -> int:
     module = command_module(given[0])
     namespace = parser_of(given[0]).parse_args(given[1:])
-    from .store import config, ruleset
+    from .store import config, home, receipts, ruleset
 
     language = config.language()
     out = Output(as_json=namespace.json, language=language, texts=ruleset.messages(language))
-    return int(module.run(namespace, out))
+    code = int(module.run(namespace, out))
+    if given[0] != "worker":
+        for undone in receipts.untold(home.current()):
+            out.talk(out.text("confirm.undone", id=undone))
+    return code
 
 
 def _tell(error: ForgeError, as_json: bool) -> None:
     if as_json:
         Output(as_json=True).data({"error": {"what": error.what, "hint": error.hint, "faults": list(error.faults)}})
-    sys.stderr.write(f"experience-forge: {error.what}\n")
-    for fault in error.faults:
-        sys.stderr.write(f"  - {fault}\n")
+    lines = [f"experience-forge: {error.what}", *(f"  - {fault}" for fault in error.faults)]
     if error.hint:
-        sys.stderr.write(f"hint: {error.hint}\n")
+        lines.append(f"hint: {error.hint}")
+    for line in lines:
+        # An error may quote a hostile text: what hides in it is shown, not obeyed by the terminal.
+        sys.stderr.write(visible.escape(line) + "\n")
 
 
 def _bug(error: Exception) -> int:

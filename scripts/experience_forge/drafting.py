@@ -27,6 +27,7 @@ from .store import (
     projects,
     proposals,
     proposed_conditions,
+    recall_index,
     redaction,
     ruleset,
     templates,
@@ -112,6 +113,7 @@ def keep(home: Home, draft: Draft, options: Options) -> Proposal:
     """
     if draft.entry.project:
         projects.record(home, projects.current(home))
+        recall_index.rewrite_settings(home)
     if options.replace:
         return proposals.replace(home, options.replace, draft.text, draft.meta)
     return proposals.create(home, "import" if options.imported else "draft", draft.text, draft.meta, draft.entry.id)

@@ -13,7 +13,7 @@ from .clients import claude_code
 from .core import changes
 from .errors import ForgeError, Refused
 from .model import Consent
-from .store import derived, entries, library, log, proposals, settle
+from .store import derived, entries, files, library, log, proposals, settle
 from .store.home import Home
 from .store.library import Applied
 from .store.proposals import Proposal
@@ -36,6 +36,7 @@ def begin(home: Home) -> None:
     if not home.root.exists():
         return
     try:
+        files.sweep_temps(home.root)
         done = library.recover(home)
         changed = bool(done)
         if settle.waiting(home):

@@ -7,7 +7,7 @@ from collections import Counter
 
 from .. import shared
 from ..report import Output
-from ..store import entries, home, projects
+from ..store import entries, home, projects, recall_index
 
 HELP = "list the known projects with their ids, places and number of entries"
 EPILOG = """examples:
@@ -29,6 +29,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     shared.begin(where)
     if args.rename:
         projects.rename(where, args.rename[0], args.rename[1][:80])
+        recall_index.rewrite_settings(where)
     here = projects.current(where)
     counts = Counter(stored.entry.project for stored in entries.load_all(where).entries if stored.entry.project)
     known = projects.all(where)

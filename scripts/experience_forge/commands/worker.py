@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import shared
+from ..clients import meaning
 from ..errors import ForgeError, Refused
 from ..report import Output
 from ..store import candidates, files, home, log, outcomes, proofs, settle
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return 0
     parts: dict[str, Callable[[home.Home], Any]] = {
         "settled": settle.settle, "candidates": candidates.catch_up,
-        "proofs": proofs.catch_up, "outcomes": outcomes.catch_up,
+        "proofs": proofs.catch_up, "outcomes": outcomes.catch_up, "meaning": meaning.catch_up,
     }
     done: dict[str, Any] = {}
     try:

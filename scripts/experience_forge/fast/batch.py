@@ -77,13 +77,13 @@ def answer(recall: deliver.Recall, looked: "list[tuple[list[str], str, str, str,
         entry = recall.entry(n)
         if recall.said(entry["id"]):
             continue
+        if call:
+            recall.context.data["tool_use_id"] = call
         warning = recall.ready(entry)
         if warning is None:
             continue
         parts = (("cause", "reason"), ("action", "action"), ("rule", "rule"))
         text = deliver.note(recall, entry, parts, warning)
-        if call:
-            recall.context.data["tool_use_id"] = call
         recall.expose(entry, text, "PostToolBatch:" + tool, "error signature, %d %% seen" % round(100 * share))
         return deliver.output("PostToolBatch", text)
     return None

@@ -20,8 +20,8 @@ MODULES = {
     "Stop": ("stop",),
     "SessionEnd": ("end",),
 }
-AFTER = {"SessionStart": ("end", "catch_up")}
-"""What runs after the output is written: the worker that catches up on ended sessions."""
+AFTER = {"SessionStart": ("end", "catch_up"), "Stop": ("end", "settle")}
+"""What runs after the output is written: the worker, for ended sessions and for consents to be settled."""
 
 
 class Context:

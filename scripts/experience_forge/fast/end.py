@@ -25,9 +25,24 @@ def catch_up(raw: bytes, context: "Any") -> None:
     if context.data.get("agent_id") or context.data.get("source") == "compact":
         return
     stamp = system.join(context.home, "derived", "worker.stamp")
-    if _age(stamp) < CATCH_UP_SECONDS:
+    if _age(stamp) < CATCH_UP_SECONDS and not _unsettled(context.home):
         return
     _start(context)
+
+
+def settle(raw: bytes, context: "Any") -> None:
+    """At a turn's end: a consent of this turn is settled now, so that its entry acts in this session already."""
+    if _unsettled(context.home):
+        _start(context)
+
+
+def _unsettled(home: str) -> bool:
+    """Whether a confirm used its receipt and the client's record was not read since."""
+    try:
+        names = system.calls.listdir(system.join(home, "receipts"))
+    except OSError:
+        return False
+    return any(name.endswith(".used") for name in names)
 
 
 def _start(context: "Any") -> None:

@@ -284,7 +284,7 @@ def locked(path: Path, wait: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
 def _let_go(descriptor: int) -> None:
     # The lock is gone whatever close says, and nothing was written through this descriptor.
     try:
-        _os.close(descriptor)
+        os.close(descriptor)
     except OSError:
         return
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from ..fast import confirm_line
@@ -28,7 +29,9 @@ def launcher(home: Home) -> str:
         path = home.root / "bin" / name
         if path.exists():
             return str(path)
-    return str(skill_folder() / "scripts" / "forge.py")
+    script = skill_folder() / "scripts" / "forge.py"
+    # From a wheel there is no script beside the data: its console command is next to the interpreter.
+    return str(script if script.exists() else Path(sys.executable).parent / "experience-forge")
 
 
 def confirm_command(home: Home, proposal_id: str, digest: str) -> str:
