@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -484,3 +485,11 @@ def on_terminal(machine, answers):
     except OSError:
         pass
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_the_installed_skill_names_its_command_by_full_path(machine):
+    """SKILL.md in the client's folder holds the very path that rules and the consent gate know, ready to copy."""
+    assert machine.run("--yes", "--hooks").returncode == 0
+    text = (machine.skill / "SKILL.md").read_text(encoding="utf-8")
+    launcher = json.loads((machine.skill / ".installed.json").read_text(encoding="utf-8"))["launcher"]
+    assert f"FORGE = {shlex.quote(launcher)}\n" in text and "<data home>" not in text.partition("## The one rule")[0]

@@ -40,7 +40,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return 0
     manifest = archive.write(where, target)
     entries = sum(1 for name in manifest["files"] if name.startswith("entries/"))
-    out.data({"path": str(target), "files": len(manifest["files"]), "entries": entries, "redacted": manifest["redacted"]})
+    count = len(manifest["files"])
+    out.data({"path": str(target), "files": count, "entries": entries, "redacted": manifest["redacted"]})
     out.say("backup.done", path=target, files=len(manifest["files"]), entries=entries)
     for name, found in manifest["redacted"].items():
         out.talk(out.text("backup.redacted", name=name, kinds=", ".join(sorted(found))))

@@ -34,7 +34,8 @@ JSON: {"drafts": [{"id", "digest", "score", "suggest", "stress", "track", "track
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("--from", dest="source", required=True, metavar="FILE", help="file to read, - for stdin")
-    parser.add_argument("--track", default="", choices=["", *(track.value for track in Track)], help="as the user chose")
+    tracks = ["", *(track.value for track in Track)]
+    parser.add_argument("--track", default="", choices=tracks, help="as the user chose")
     parser.add_argument("--domain", default="", help="as the user chose")
     parser.add_argument("--project", default="", help="project id; the present folder's otherwise")
     parser.add_argument("--session", default="", help="session that it was learnt in; the present one otherwise")
@@ -86,7 +87,7 @@ def _kept(where: home.Home, draft: drafting.Draft, options: drafting.Options, dr
         "rendered": draft.text, "short": drafting.short_form(draft.entry),
         "targets": drafting.targets(where, draft.entry),
         "warnings": draft.meta["warnings"], "near": draft.meta["near"],
-        "backtest": draft.meta["backtest"], "preselected": draft.meta["preselected"], "testable": draft.meta["testable"],
+        **{name: draft.meta[name] for name in ("backtest", "preselected", "testable")},
     }
     if not dry:
         proposal = drafting.keep(where, draft, options)

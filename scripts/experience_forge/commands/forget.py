@@ -43,7 +43,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not args.yes:
         answer = out.ask(out.text("forget.question", id=args.id, count=len(plan.files)))
         if answer is None:
-            raise NeedsConsent(f"forgetting '{args.id}' needs a person at a terminal", "run it in a terminal, or give --yes")
+            what = f"forgetting '{args.id}' needs a person at a terminal"
+            raise NeedsConsent(what, "run it in a terminal, or give --yes")
         if answer != args.id:
             raise Refused("that was not the id; nothing was erased")
     done = forgetting.carry_out(where, plan)

@@ -94,7 +94,8 @@ def _place(stored: entries.StoredEntry) -> str:
 
 
 def _state(stored: entries.StoredEntry) -> str:
-    status = "" if stored.entry.status is Status.ACTIVE else f"{'⚠️ ' * (stored.entry.status is Status.OUTDATED)}{stored.entry.status.value}"
+    mark = "⚠️ " if stored.entry.status is Status.OUTDATED else ""
+    status = "" if stored.entry.status is Status.ACTIVE else mark + stored.entry.status.value
     state = "" if stored.state == "confirmed" else stored.state
     guard = "" if stored.entry.guard.value == "remind" else f"guard: {stored.entry.guard.value}"
     return ", ".join(part for part in (status, state, guard) if part) or "active"

@@ -19,7 +19,8 @@ EPILOG = """examples:
   experience-forge restore ~/forge-backup.zip --merge      entries that are not there become proposals
   experience-forge restore ~/forge-backup.zip --dry-run    check the archive and say what would happen
 
-Nothing that is there is overwritten. JSON: {"restored": n, "proposals": [ids], "present": [keys], "unreadable": [...]}"""
+Nothing that is there is overwritten.
+JSON: {"restored": n, "proposals": [ids], "present": [keys], "unreadable": [...]}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

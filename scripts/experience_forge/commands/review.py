@@ -157,7 +157,8 @@ def _edited(where: Home, text: str) -> str:
         try:
             code = subprocess.call([*shlex.split(editor, posix=os.name != "nt"), str(path)])
         except OSError as error:
-            raise Refused(f"can't start the editor '{editor}': {error.strerror}", "set EDITOR to your editor") from error
+            what = f"can't start the editor '{editor}': {error.strerror}"
+            raise Refused(what, "set EDITOR to your editor") from error
         if code != 0:
             raise Refused(f"the editor ended with {code}; the draft stays as it was", "set EDITOR to your editor")
         return scratch.read(path)

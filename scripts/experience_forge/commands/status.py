@@ -70,7 +70,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if states.get(state):
             out.say(f"status.{state}", count=states[state])
     suggest = settings["suggest"]
-    out.say("status.suggest", state=out.text("status.on" if suggest["on"] else "status.off"), threshold=suggest["threshold"])
+    switch = out.text("status.on" if suggest["on"] else "status.off")
+    out.say("status.suggest", state=switch, threshold=suggest["threshold"])
     if int(suggest.get("declined_in_a_row", 0)) >= 2:
         out.say("status.suggest_declined", threshold=suggest["threshold"])
     out.say("status.recall", state=out.text("status.on" if settings["recall"]["on"] else "status.off"))

@@ -51,4 +51,5 @@ def _seq(where: home.Home, what: str) -> int:
     for record in reversed(journal.read(where)):
         if record.get("what") == "change" and (not what or what in record.get("entries", ())):
             return int(record["seq"])
-    raise Refused(f"there is no change{f' of {what!r}' if what else ''} to undo", "see `experience-forge list --changes`")
+    of = f" of '{what}'" if what else ""
+    raise Refused(f"there is no change{of} to undo", "see `experience-forge list --changes`")

@@ -120,7 +120,8 @@ def _read_json(text: str) -> list[DraftInput]:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise Invalid(f"the input is not valid JSON: {error}", "a quoted here-document of Markdown works too") from error
+        what = f"the input is not valid JSON: {error}"
+        raise Invalid(what, "a quoted here-document of Markdown works too") from error
     except RecursionError as error:
         raise Invalid("the input is nested too deeply", "give a list of flat entries") from error
     items = data.get("entries", data) if isinstance(data, dict) else data

@@ -61,9 +61,9 @@ def main(source: str, arguments: Sequence[str]) -> int:
     try:
         voice = Voice(Path(source) / "rules")
         if options.demo:
-            from . import demo
+            from .demo import run as demo
 
-            return demo.run(Path(source), voice)
+            return int(demo(Path(source), voice))
         if options.purge and not options.uninstall:
             parser().error("--purge goes with --uninstall")
         if options.uninstall:

@@ -14,6 +14,9 @@ from ..fast.home import RECORD
 from ..store import files
 
 # No `.claude-plugin`: the client would load the folder as a plugin too, and list the skill twice.
+PLACE_OF_COMMAND = b"<data home>/bin/experience-forge"
+"""What SKILL.md writes for the command's full path, before it is installed."""
+
 PARTS = (
     "SKILL.md", "templates.md", "install.py", "requirements.txt", "LICENSE", "CHANGELOG.md",
     "rules", "references", "scripts", "examples/demo",
@@ -45,9 +48,22 @@ def parts(source: Path) -> list[Path]:
     return sorted(found)
 
 
-def hashes(source: Path) -> dict[str, str]:
-    """Hash of each file of the skill, by relative path."""
-    return {path.relative_to(source).as_posix(): files.sha256(files.read_bytes(path)) for path in parts(source)}
+def hashes(source: Path, launcher: str) -> dict[str, str]:
+    """Hash of each file of the skill as it is installed, by relative path."""
+    names = {path: path.relative_to(source).as_posix() for path in parts(source)}
+    return {name: files.sha256(as_installed(path, name, launcher)) for path, name in names.items()}
+
+
+def as_installed(path: Path, relative: str, launcher: str) -> bytes:
+    """The bytes of a file in the copy: SKILL.md names the command by its full path.
+
+    The permission rules and the consent gate know the command by that path only, so a model that
+    had to guess it would cost the user a dialog a call.
+    """
+    data = files.read_bytes(path)
+    if relative != "SKILL.md":
+        return data
+    return data.replace(PLACE_OF_COMMAND, shlex.quote(launcher).encode("utf-8"))
 
 
 def check_target(source: Path, target: Path) -> bool:
@@ -71,12 +87,12 @@ def check_target(source: Path, target: Path) -> bool:
     return False
 
 
-def changes(source: Path, target: Path) -> list[Copy]:
+def changes(source: Path, target: Path, launcher: str) -> list[Copy]:
     """The files that a copy would add or change."""
     found = []
     for path in parts(source):
         relative = path.relative_to(source).as_posix()
-        new = files.read_bytes(path)
+        new = as_installed(path, relative, launcher)
         place = target / relative
         old = files.read_bytes(place) if place.is_file() else None
         if old != new:
@@ -84,7 +100,9 @@ def changes(source: Path, target: Path) -> list[Copy]:
     return found
 
 
-def copy(source: Path, target: Path, known: Mapping[str, str], kept: Path) -> tuple[dict[str, str], list[str]]:
+def copy(
+    source: Path, target: Path, known: Mapping[str, str], kept: Path, launcher: str
+) -> tuple[dict[str, str], list[str]]:
     """Bring the folder up to date, file by file.
 
     Args:
@@ -94,13 +112,13 @@ def copy(source: Path, target: Path, known: Mapping[str, str], kept: Path) -> tu
     Returns hashes of what is there now, and the names of the files that were kept.
     """
     edited = []
-    for one in changes(source, target):
+    for one in changes(source, target, launcher):
         was = known.get(one.relative)
         if one.old is not None and was is not None and files.sha256(one.old) != was:
             files.write_whole(kept / one.relative, one.old)
             edited.append(one.relative)
         files.write_whole(one.target, one.new, 0o755 if one.relative.endswith(("forge.py", "install.py")) else 0o644)
-    now = hashes(source)
+    now = hashes(source, launcher)
     for relative in sorted(set(known) - set(now)):
         edited += remove_file(target, relative, known[relative], kept)
     return now, edited

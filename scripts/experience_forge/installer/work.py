@@ -86,7 +86,7 @@ class Installer:
         target = self.target
         kept = _kept_folder(target.home)
         with light.writes():
-            manifest, edited = skill.copy(target.source, target.skill, _hashes(self.before), kept)
+            manifest, edited = skill.copy(target.source, target.skill, _hashes(self.before), kept, target.launcher)
         self._tell_kept(edited, kept)
         return manifest
 
@@ -190,7 +190,7 @@ def preview(target: Target, voice: Voice) -> str:
     if not environment.is_current(target.venv, target.base, target.requirements):
         lines.append(voice.text("would_make", path=target.venv))
     if not skill.check_target(target.source, target.skill):
-        for one in skill.changes(target.source, target.skill):
+        for one in skill.changes(target.source, target.skill, target.launcher):
             if one.old is None:
                 lines.append(voice.text("would_add", path=one.target, size=len(one.new)))
             else:
@@ -336,7 +336,7 @@ def _remove_skill(target: Target, voice: Voice, one: Mapping[str, Any], folder: 
     known = _hashes(one)
     if not known and folder.is_dir():
         # Without a record: what has the very bytes of this copy is ours.
-        known = skill.hashes(target.source)
+        known = skill.hashes(target.source, target.launcher)
     kept = _kept_folder(target.home)
     edited: list[str] = []
     with light.writes():
