@@ -145,7 +145,8 @@ class Year:
         rule = one if self.rng.random() < 0.7 else other
         return {
             "title": rule.rstrip("."), "kind": "preference", "track": "profile", "rule": rule,
-            "why": "The user said so.", "how": "Everywhere.", "aliases": [f"偏好：{rule}"], "signals": [{"kind": "preference", "quote": rule}],
+            "why": "The user said so.", "how": "Everywhere.", "aliases": [f"偏好：{rule}"],
+            "signals": [{"kind": "preference", "quote": rule}],
             **({"applies_when": [{"command": trigger}]} if trigger else {}),
         }
 
