@@ -180,3 +180,13 @@ def test_the_end_of_a_session_is_noted_and_starts_the_worker(hook, tmp_path):
             break
         time.sleep(0.1)
     assert ran.read_text(encoding="utf-8") == "worker"
+
+
+def test_the_question_for_holdouts_is_asked_once_an_entry(hook, own_home):
+    """When an entry met its fifth opportunity, a turn's end asks the user, once for this entry and not again."""
+    folder = own_home / "forge-home" / "derived"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "measure-question.tsv").write_text("use-pnpm\tMay it be left out now and then?\n", encoding="utf-8")
+    path = str(own_home / "none.jsonl")
+    assert hook("Stop", session_id="s1", transcript_path=path) == {"systemMessage": "May it be left out now and then?"}
+    assert hook("Stop", session_id="s2", transcript_path=path) is None

@@ -16,7 +16,27 @@ SIGNALS_KEPT = 3
 
 
 def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
-    """The one sentence as `systemMessage`, or None."""
+    """One sentence as `systemMessage`, or None: the suggestion, else the question for holdouts, once an entry."""
+    return _suggestion(context) or _question(context)
+
+
+def _question(context: "Any") -> "dict[str, Any] | None":
+    if context.data.get("agent_id") or not context.data.get("session_id") or not attended(context.environ):
+        return None
+    from . import coin
+
+    entry, text = coin.question(context.home), coin.question_text(context.home)
+    if not entry or not text:
+        return None
+    asked = system.join(context.home, "derived", "asked.txt")
+    mark = entry.encode("utf-8") + b"\n"
+    if mark in (system.read(asked) or b""):
+        return None
+    system.append(asked, mark)
+    return {"systemMessage": text}
+
+
+def _suggestion(context: "Any") -> "dict[str, Any] | None":
     data = context.data
     session = str(data.get("session_id") or "")
     path = str(data.get("transcript_path") or "")
