@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import random
 import sys
 from collections import Counter
@@ -52,16 +53,30 @@ class Topic:
         self.code = f"E{self.tool.upper()}{1000 + number}"
         self.flag = f"{self.tool.upper()}_{self.thing.upper()}_{number}=1"
         self.quarter = number % 4
+        self.workflow, self.file = number % 5 == 1, f"conf-{number}.txt" if number % 7 == 3 else ""
 
     def draft(self):
         """The lesson as one more session would tell it."""
         values = {"tool": self.tool, "thing": self.thing, "place": self.place, "flag": self.flag}
         text = {name: self.rng.choice(forms).format(**values) for name, forms in SAID.items()}
-        error = f"{self.tool}: {self.code} {self.thing} is not valid"
+        if self.workflow:
+            return self._steps(text)
+        error = self.error()
+        cited = {"cites": [{"path": self.file, "lines": "1-3"}]} if self.file else {}
         return {
-            "title": text.pop("title"), "kind": "pitfall", "track": "personal", **text, "symptom": error,
+            **cited, "title": text.pop("title"), "kind": "pitfall", "track": "personal", **text, "symptom": error,
             "aliases": [f"{self.tool} 的 {self.thing} 失效（{self.code}）"], "applies_when": [{"error": error}],
             "fails_when": [{"error": error}], "signals": [{"kind": "rework", "quote": "again"}],
+        }
+
+    def _steps(self, text):
+        title = f"How to renew the {self.thing} of {self.tool} on the {self.place}"
+        return {
+            "title": title, "kind": "workflow", "track": "personal",
+            "when": f"A new {self.thing} is due on the {self.place}.", "steps": text["right_action"],
+            "rule": text["rule"], "aliases": [f"{self.tool} 的 {self.thing} 更新步骤"],
+            "applies_when": [{"command": f"{self.tool} renew-{self.thing} *"}],
+            "fails_when": [{"error": self.error()}], "signals": [{"kind": "rework", "quote": "again"}],
         }
 
     def error(self):
@@ -89,7 +104,13 @@ class Year:
 
     def run(self):
         """The whole year; returns its figures."""
-        real, real_now = system.now, journal.now
+        real, real_now, before = system.now, journal.now, os.getcwd()
+        project = self.folder / "project"
+        project.mkdir(parents=True, exist_ok=True)
+        for topic in self.topics:
+            if topic.file:
+                (project / topic.file).write_text(f"{topic.flag}\nmode = one\nlevel = 2\n", encoding="utf-8")
+        os.chdir(project)
         system.now = journal.now = self.clock.text
         try:
             self._install()
@@ -97,6 +118,7 @@ class Year:
                 self._month(month)
         finally:
             system.now, journal.now = real, real_now
+            os.chdir(before)
         return self._figures()
 
     def _install(self):
@@ -105,7 +127,15 @@ class Year:
         record = {"version": "0.1.0", "home": str(self.home.root), "python": sys.executable, "hooks": True}
         (skill / ".installed.json").write_text(json.dumps(record), encoding="utf-8")
 
+    def _drift(self, month):
+        """Files of the quarter that is over change: what was told about them may hold no more."""
+        for topic in self.topics:
+            if topic.file and topic.quarter == month * 4 // max(1, self.months) - 1 and topic.number % 2:
+                text = f"{topic.flag.lower()} is gone\nevery value moved\nto another file\n"
+                Path(topic.file).write_text(text, encoding="utf-8")
+
     def _month(self, month):
+        self._drift(month)
         for part in range(4):
             for _ in range(self._share(self.drafts, month * 4 + part)):
                 self._draft(month)
@@ -158,6 +188,9 @@ class Year:
         client = Client(self.folder / "sessions", f"y{month:02}-{part}-{number:02}", self.clock)
         client.prompt("please go on with the build")
         for topic in self.rng.sample(self._topics_of(month), min(2, len(self._topics_of(month)))):
+            if topic.workflow:
+                client.run(f"{topic.tool} renew-{topic.thing} now", "done")
+                continue
             client.run(f"{topic.tool} run step", topic.error(), True)
             client.run(f"{topic.tool} run step", "ok")
         client.close()
@@ -172,7 +205,9 @@ class Year:
             code, made = command("tidy", "--apply", "--kind", kind)
             for proposal in made["proposals"] if code == 0 else ():
                 self._yes(proposal["id"])
-                self.report.append((month, kind, proposal["title"], proposal["step"]))
+                why = next((s["values"].get("detail") or f"share {s['values'].get('share')}" for s in plan
+                            if s["id"] == proposal["step"]), "")
+                self.report.append((month, kind, f"{proposal['title']}: {why}", proposal["step"]))
         for step in plan:
             if step["kind"] == "contradiction":
                 self._decide(month, step)
@@ -182,7 +217,7 @@ class Year:
                 code, made = command("outdate", step["entries"][0], "--reason", reason)
                 if code == 0:
                     self._yes(made["proposal"]["id"])
-                    self.report.append((month, "review", step["values"]["title"], step["id"]))
+                    self.report.append((month, "unused", step["values"]["title"], step["id"]))
 
     def _decide(self, month, step):
         active = {one.entry.id for one in entries.load_all(self.home).deliverable()}
@@ -210,8 +245,7 @@ class Year:
 
     def _figures(self):
         kinds = Counter(kind for _, kind, _, _ in self.report)
-        half = len(self.rows) // 2
-        early, late = self.rows[:half] or self.rows, self.rows[half:]
+        third = max(1, len(self.rows) // 4)
 
         def mean(rows):
             total = sum(row["sessions"] for row in rows)
@@ -220,9 +254,9 @@ class Year:
         return {
             "drafts": self.said["drafts"], "sessions": sum(row["sessions"] for row in self.rows),
             "always_tokens_worst": max(row["always_tokens"] for row in self.rows),
-            "deliveries_first_half": mean(early), "deliveries_second_half": mean(late),
+            "deliveries_by_quarter": [mean(self.rows[at:at + third]) for at in range(0, len(self.rows), third)],
             "merged": kinds["merge"] + kinds["widen"], "decided": kinds["contradiction"],
-            "outdated": kinds["outdated"] + kinds["review"], "active_at_end": self.rows[-1]["active"],
+            "outdated": kinds["outdated"] + kinds["unused"], "active_at_end": self.rows[-1]["active"],
             "entries_at_end": self.rows[-1]["all"], "journal_faults": len(journal.check(self.home)),
         }
 

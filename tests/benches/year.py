@@ -29,15 +29,15 @@ def main(arguments=None):
         sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
         from year import simulate
 
-        os.chdir(folder)
         figures, rows, report = simulate(Path(folder, "work"), options.months, options.drafts, options.sessions,
                                          options.seed)
-        os.chdir("/")
     print("".join(f"{name:>24}" for name in rows[0]))
     for row in rows:
         print("".join(f"{value:>24}" for value in row.values()))
-    print(f"\nwhat was tidied: {dict(Counter(kind for _, kind, _, _ in report))}; the last ten:")
-    for month, kind, title, step in report[-10:]:
+    print(f"\nwhat was tidied: {dict(Counter(kind for _, kind, _, _ in report))}; some:")
+    shown = [item for kind in dict.fromkeys(one[1] for one in report) for item in
+             [one for one in report if one[1] == kind][-5:]]
+    for month, kind, title, step in shown:
         print(f"  month {month + 1}: {kind}: {title} ({step})")
     print(f"\n{time.monotonic() - begun:.0f} s")
     print(json.dumps({**figures, "seed": options.seed}))

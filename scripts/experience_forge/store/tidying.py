@@ -7,6 +7,7 @@ import functools
 import gc
 import json
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -179,7 +180,7 @@ def _fires(home: Home, entry: Entry) -> set[tuple[str, int]]:
 
 def _free_id(home: Home, first: str) -> str:
     known = {path.stem for path in home.entries.rglob("*.md")}
-    stem = first[:52]
+    stem = re.sub(r"(-merged(-\d+)?)+$", "", first)[:52].rstrip("-")
     for number in range(1, 1000):
         wanted = f"{stem}-merged" if number == 1 else f"{stem}-merged-{number}"
         if wanted not in known:
