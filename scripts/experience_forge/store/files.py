@@ -284,9 +284,13 @@ def locked(path: Path, wait: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
 def _let_go(descriptor: int) -> None:
     # The lock is gone whatever close says, and nothing was written through this descriptor.
     try:
-        os.close(descriptor)
+        _os.close(descriptor)
     except OSError:
         return
+    except BaseException:
+        # Interrupted before the system call: the descriptor would hold the lock as long as we live.
+        os.close(descriptor)
+        raise
 
 
 def _locks(descriptor: int, path: Path) -> bool:
