@@ -55,7 +55,6 @@ class Stance:
     clauses: tuple[Clause, ...]
     chosen: Mapping[str, frozenset[str]]
     rejected: Mapping[str, frozenset[str]]
-    allows: bool
 
 
 @dataclass(frozen=True)
@@ -78,10 +77,17 @@ def rules_of(data: Mapping[str, Any]) -> Rules:
 
 
 def _pattern(cue: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
-    latin = sorted((str(w) for w in cue["en"]), key=len, reverse=True)
-    other = sorted((str(w) for w in cue["zh"]), key=len, reverse=True)
-    parts = [(r"(?<![a-z'])" if w[0].isalpha() else "") + re.escape(w) + r"(?![a-z'])" for w in latin]
-    return re.compile("|".join([*parts, *map(re.escape, other)]))
+    def either(words: Iterable[str]) -> str:
+        return "(?:" + "|".join(map(re.escape, sorted(words, key=len, reverse=True))) + ")"
+
+    latin = [str(word) for word in cue["en"]]
+    # One look behind for all words: a look for each makes the search five times slower.
+    words = either(word for word in latin if word[0].isalpha())
+    parts = [rf"(?<![a-z'])(?=[a-z]){words}(?![a-z'])"]
+    if any(not word[0].isalpha() for word in latin):
+        marks = either(word for word in latin if not word[0].isalpha())
+        parts.append(rf"{marks}(?![a-z'])")
+    return re.compile("|".join([*parts, either(map(str, cue["zh"]))]))
 
 
 def stance_of(entry: Entry, rules: Rules) -> Stance:
@@ -98,8 +104,7 @@ def stance_of(entry: Entry, rules: Rules) -> Stance:
             clauses.append(Clause(False, words, part.strip(), True))
     yes, no = _choices(clauses, True, rules), _choices(clauses, False, rules)
     chosen = {group: members - no.get(group, frozenset()) for group, members in yes.items()}
-    allows = any(_allows(part, rules) for text in (entry.title, *texts) for part in _CLAUSE.split(text.lower()))
-    return Stance(tuple(clauses), chosen, no, allows)
+    return Stance(tuple(clauses), chosen, no)
 
 
 def _clauses(part: str, rules: Rules) -> list[Clause]:
@@ -130,9 +135,15 @@ def _clauses(part: str, rules: Rules) -> list[Clause]:
     return [Clause(False, words, core.strip())]
 
 
-def _allows(part: str, rules: Rules) -> bool:
-    may, no = rules.may.search(part), rules.no.search(part)
-    return may is not None and (no is None or no.start() >= may.start())
+def _allows(entry: Entry, rules: Rules) -> bool:
+    """Whether an entry says that something may be done unasked."""
+    texts = [entry.title, entry.rule, entry.section("decision")]
+    texts += entry.aliases if entry.kind in (Kind.PREFERENCE, Kind.DESIGN) else ()
+    for part in (part for text in texts for part in _CLAUSE.split(text.lower())):
+        may, no = rules.may.search(part), rules.no.search(part)
+        if may is not None and (no is None or no.start() >= may.start()):
+            return True
+    return False
 
 
 def _words(text: str, rules: Rules) -> frozenset[str]:
@@ -145,7 +156,8 @@ def _choices(clauses: Iterable[Clause], wanted: bool, rules: Rules) -> dict[str,
 
 
 def between(
-    one: Entry, other: Entry, first: Stance, second: Stance, *, share: float, trigger: bool, apart: Mapping[str, str]
+    one: Entry, other: Entry, first: Stance, second: Stance, rules: Rules, *, share: float, trigger: bool,
+    apart: Mapping[str, str],
 ) -> Contradiction | None:
     """The contradiction between two entries, or None.
 
@@ -161,7 +173,7 @@ def between(
         return None
     across = (one.track is Track.PROJECT) != (other.track is Track.PROJECT)
     blocked = bool(set(apart) - {"subject"})
-    guard = None if blocked else _guard(one, other, first, second, share, trigger)
+    guard = None if blocked else _guard(one, other, rules, share, trigger)
     if guard is not None:
         return Contradiction("guard", *guard, across)
     choice = _choice(one, other, first, second, share, trigger)
@@ -194,14 +206,12 @@ def _choice(
     return None
 
 
-def _guard(
-    one: Entry, other: Entry, first: Stance, second: Stance, share: float, trigger: bool
-) -> tuple[str, str] | None:
+def _guard(one: Entry, other: Entry, rules: Rules, share: float, trigger: bool) -> tuple[str, str] | None:
     guards = {one.guard, other.guard}
     if not trigger or Guard.REMIND not in guards or not guards & set(_STRICT):
         return None
-    lenient = first if one.guard is Guard.REMIND else second
-    if lenient.allows or share >= 0.2:
+    lenient = one if one.guard is Guard.REMIND else other
+    if share >= 0.2 or _allows(lenient, rules):
         return one.guard.value, other.guard.value
     return None
 

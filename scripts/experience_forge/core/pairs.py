@@ -86,7 +86,7 @@ class Judge:
         if not (a.kind is b.kind is Kind.PITFALL) and CASES.isdisjoint(apart):
             clash = contradictions.between(
                 self.entries[one], self.entries[other], self._stance(one), self._stance(other),
-                share=share, trigger=trigger, apart=apart,
+                self.rules.contradictions, share=share, trigger=trigger, apart=apart,
             )
         if clash is not None:
             return Relation(CONTRADICTION, share, apart, clash)

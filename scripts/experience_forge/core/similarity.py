@@ -274,19 +274,24 @@ class _Known(dict[str, float]):
     def __init__(self, counts: Mapping[str, int], total: int, background: Mapping[str, float]) -> None:
         super().__init__()
         self._given = (counts, total, background)
+        self._rare: dict[int, float] = {}
 
     def __missing__(self, word: str) -> float:
         counts, total, background = self._given
-        value = self[word] = _weight(word, counts.get(word, 1), total, background)
+        count = counts.get(word, 1)
+        rare = self._rare.get(count)
+        if rare is None:
+            rare = self._rare[count] = _rarity(count, total)
+        known = background.get(word, signature.UNKNOWN) / signature.UNKNOWN
+        value = self[word] = max(0.05, min(known, rare)) * (1.0 if word.isascii() else BIGRAM)
         return value
 
 
-def _weight(word: str, count: int, total: int, background: Mapping[str, float]) -> float:
-    known = background.get(word, signature.UNKNOWN) / signature.UNKNOWN
-    rare = 1.0
-    if total >= 50:
-        rare = min(1.0, math.log((total + 1) / (count + 0.5)) / math.log(total + 1) * 1.6)
-    return max(0.05, min(known, rare)) * (1.0 if word.isascii() else BIGRAM)
+def _rarity(count: int, total: int) -> float:
+    """What a word says by how many entries hold it, 0 to 1; in a small library every word says all."""
+    if total < 50:
+        return 1.0
+    return min(1.0, math.log((total + 1) / (count + 0.5)) / math.log(total + 1) * 1.6)
 
 
 def share(one: Shape, other: Shape, weights: Weights) -> float:

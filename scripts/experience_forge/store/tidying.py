@@ -237,6 +237,8 @@ def without_collector() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            # What was made is held until the command ends: looking through it again finds nothing.
+            gc.freeze()
             gc.enable()
 
 
