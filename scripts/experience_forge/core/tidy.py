@@ -10,7 +10,7 @@ import datetime
 import functools
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -90,6 +90,7 @@ def plan(
     lifetimes: Lifetimes,
     today: str,
     domains: Mapping[str, str] | None = None,
+    known: MutableMapping[Pair, pairs.Relation] | None = None,
 ) -> Plan:
     """The plan for all active entries of a library.
 
@@ -98,13 +99,19 @@ def plan(
         facts: by id; an entry without any counts as never matched.
         today: ISO date.
         domains: the domain that each entry's words belong to, by id, where it states none.
+        known: relations that were judged before, by place; those judged now are put in, all others taken out.
     """
     judge = pairs.Judge(entries, rules, sketches.count_by_word(), sketches.words_of)
     candidates = clusters.candidates(sketches)
     same: dict[Pair, float] = {}
     clashes: dict[Pair, pairs.Relation] = {}
+    earlier = dict(known or {})
+    if known is not None:
+        known.clear()
     for pair in candidates:
-        relation = judge.relation(*pair)
+        relation = earlier.get(pair) or judge.relation(*pair)
+        if known is not None:
+            known[pair] = relation
         if relation.what == pairs.SAME:
             same[pair] = relation.share
         elif relation.what == pairs.CONTRADICTION:

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     Item = tuple[array[int], tuple[str, ...], tuple[str, ...]]
 
 
-def of(home: Home, stored: Sequence[StoredEntry], choices: Groups) -> Sketches:
-    """The sketches of entries, in their order; new ones are kept."""
-    vocabulary, known = _load(home)
+def of(home: Home, stored: Sequence[StoredEntry], choices: Groups, rules: str) -> Sketches:
+    """The sketches of entries, in their order; new ones are kept.
+
+    Args:
+        rules: a digest of the rules that they depend on.
+    """
+    vocabulary, known = _load(home, rules)
     numbers: dict[str, int] = {}
     fresh = False
     items = []
@@ -40,14 +44,14 @@ def of(home: Home, stored: Sequence[StoredEntry], choices: Groups) -> Sketches:
     if numbers:
         vocabulary = list(numbers)
     if fresh:
-        _save(home, vocabulary, {one.sha256: item for one, item in zip(stored, items, strict=True)})
+        _save(home, rules, vocabulary, {one.sha256: item for one, item in zip(stored, items, strict=True)})
     return Sketches(vocabulary, [i[0] for i in items], [i[1] for i in items], [i[2] for i in items])
 
 
-def _load(home: Home) -> tuple[list[str], dict[str, Item]]:
+def _load(home: Home, rules: str) -> tuple[list[str], dict[str, Item]]:
     try:
         data = json.loads(files.read_text(_path(home), 512 * 1024 * 1024))
-        if data["v"] == clusters.VERSION:
+        if data["v"] == f"{clusters.VERSION} {rules}":
             # Plain numbers would take eight times the room of arrays.
             return list(data["words"]), {
                 digest: (array("I", words), tuple(triggers), tuple(choices))
@@ -58,11 +62,11 @@ def _load(home: Home) -> tuple[list[str], dict[str, Item]]:
     return [], {}
 
 
-def _save(home: Home, vocabulary: Sequence[str], items: Mapping[str, Item]) -> None:
+def _save(home: Home, rules: str, vocabulary: Sequence[str], items: Mapping[str, Item]) -> None:
     plain = {digest: [item[0].tolist(), item[1], item[2]] for digest, item in items.items()}
     with contextlib.suppress(Refused):
-        body = json.dumps({"v": clusters.VERSION, "words": vocabulary, "items": plain}, ensure_ascii=False,
-                          separators=(",", ":"))
+        document = {"v": f"{clusters.VERSION} {rules}", "words": vocabulary, "items": plain}
+        body = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
         files.write_text(_path(home), body)
 
 

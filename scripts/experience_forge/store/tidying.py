@@ -28,17 +28,26 @@ from . import (
     freshness,
     journal,
     projects,
+    relations,
     ruleset,
     sketches,
 )
 from .entries import Library, StoredEntry
 from .home import Home
 
+RULES = ("tidy", "contradictions", "calibration")
+
 
 @functools.cache
 def rules() -> pairs.Rules:
     """The data that pairs are judged by."""
-    return pairs.rules_of(ruleset.load("tidy"), ruleset.load("contradictions"), ruleset.load("calibration"))
+    return pairs.rules_of(*(ruleset.load(name) for name in RULES))
+
+
+def rules_digest() -> str:
+    """A digest of that data, under which what was worked out with it is kept."""
+    body = json.dumps([ruleset.load(name) for name in RULES], sort_keys=True, default=str)
+    return files.sha256(body.encode("utf-8"))[:16]
 
 
 def lifetimes() -> tidy.Lifetimes:
@@ -54,12 +63,17 @@ def plan(home: Home, library: Library, today: str) -> Plan:
     """
     stored = library.deliverable()
     with without_collector():
-        found = sketches.of(home, stored, rules().contradictions.choices)
+        made_by, digests = rules_digest(), [one.sha256 for one in stored]
+        found = sketches.of(home, stored, rules().contradictions.choices, made_by)
         known = facts(home, stored, today)
         acted = [one for one in stored if one.entry.id in known and known[one.entry.id].sessions]
+        judged = relations.load(home, digests, made_by)
+        before = dict(judged)
         made = tidy.plan(
-            [one.entry for one in stored], found, known, rules(), lifetimes(), today, domains(acted)
+            [one.entry for one in stored], found, known, rules(), lifetimes(), today, domains(acted), judged
         )
+        if judged != before:
+            relations.save(home, digests, made_by, judged)
     keep_contradictions(home, made)
     return made
 
@@ -82,7 +96,7 @@ def keep_contradictions(home: Home, found: Plan) -> None:
 def near(home: Home, entry: Entry, count: int) -> list[dict[str, Any]]:
     """The entries nearest to a new one, each with what the two are to each other."""
     stored = entries.load_all(home).deliverable()
-    found = sketches.of(home, stored, rules().contradictions.choices)
+    found = sketches.of(home, stored, rules().contradictions.choices, rules_digest())
     return [
         {"id": other.id, "title": other.title, "rule": other.rule, "track": other.track.value,
          "share": round(relation.share, 2), "where": "entries", "relation": relation.what,
