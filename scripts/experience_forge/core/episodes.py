@@ -1,10 +1,9 @@
 """Episodes: what belongs to one problem, and how many rounds of rework it took.
 
 A round is an edit after evidence that the last edit failed. The evidence comes from the person (a
-correction, a pasted error, a refused call) or from the agent's own checks. The two are counted apart
-and the larger count is the episode's: between two complaints an agent may well run a build six times.
-Of its own checks only the one that fails again and again counts; a type error here and a lint
-warning there are ordinary work. The first attempt is round 0.
+correction, a pasted error, a refused call) or from the agent's own checks; each edit counts once. Of
+its own checks only the one that fails again and again counts: a type error here and a lint warning
+there are ordinary work. The first attempt is round 0.
 """
 
 from __future__ import annotations
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 KEPT = 12
+REPEATED = 2
+"""Edits after the same failing check from which they are rework of their own."""
 _CHECK = Pattern(
     r"\b(?:test|tests|pytest|unittest|jest|vitest|mocha|rspec|tox|nox|ctest|check|lint|eslint|ruff|mypy|flake8"
     r"|tsc|build|compile|make"
@@ -50,6 +51,7 @@ class _Open:
     passed: bool = False
     rejected: bool = False
     fresh: bool = False
+    settled: bool = False
 
 
 class Tracker:
@@ -71,19 +73,26 @@ class Tracker:
         elif event.kind is EventKind.RESULT and event.command:
             self._ran(event)
 
-    def said(self, event: Event, *, correction: bool, paste_failed: bool, continues: bool) -> None:
+    def said(
+        self, event: Event, *, correction: bool, paste_failed: bool, continues: bool, content: bool = False
+    ) -> None:
         """One prompt.
 
         Args:
             correction: it rejects or corrects what was delivered.
             paste_failed: it holds pasted output that shows a failure.
+            content: it says that all is well now; what is edited next is another matter.
             continues: it goes on with the same matter (a short consent, an answer, a remark).
         """
         now = self.open
         if now is None:
             return
+        if correction and now.settled and not now.failed:
+            return
         if correction or paste_failed:
             self._fail(event, event.text[:200] if paste_failed else "", rejected=True)
+        elif content and not paste_failed and not now.failed:
+            now.fresh = now.settled = True
         elif not continues and not now.failed:
             now.fresh = True
             return
@@ -177,8 +186,17 @@ def _keep(values: list[str], value: str) -> None:
         values.append(value)
 
 
+def _rounds(now: _Open) -> int:
+    """Rounds after the person's rejections, and those after a check that failed again and again.
+
+    Each edit stands in one of the two. A check that failed once between two rejections is ordinary work.
+    """
+    repeated = max(now.checks.values(), default=0)
+    return now.rounds + repeated if repeated >= REPEATED else max(now.rounds, repeated)
+
+
 def _closed(now: _Open, ended: bool) -> Episode:
-    rounds = max(now.rounds, max(now.checks.values(), default=0))
+    rounds = _rounds(now)
     if now.failed:
         solved = "abandoned" if ended else "no"
     else:

@@ -20,6 +20,8 @@ LONG_WORDS = 700
 """Above this many characters a prompt is a specification: only its beginning and end are read for cues."""
 LONG_HEAD, LONG_TAIL = 400, 250
 START_REACH = 320
+CONTENT_WORDS = 120
+"""Longer praise goes on to something else."""
 COMPLAINT_WORDS, COMPLAINT_HEAD = 300, 160
 """In a prompt above 300 characters a complaint about the work stands at its head: further in, the same words
 describe what is to be built."""
@@ -33,12 +35,21 @@ _CLAUSE_END = Pattern(
 _ASKS = Pattern(
     r"^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|question|actually|or)[,:]? )*"
     r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do(?! not)|does|did|can|could|should"
-    r"|would|will|shall|has|have"
-    r"|isn't|aren't|don't (?:we|you|they)|doesn't|didn't|shouldn't|wouldn't|couldn't|can't (?:we|you|i)|any)\b"
+    r"|would|will|shall|has|have|any)\b"
+    r"(?! (?:nothing|not|still|no|now|again|also|broken|wrong|empty|missing|incorrect|worse|too)\b)"
+    r"|^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|actually|or)[,:]? )*"
+    r"(?:is|are|was|were|do|does|did|has|have|should|would|could|can|ca|wo)n'?t"
+    r" (?:it|this|that|these|those|there|we|you|they|i|he|she|the|my|our|your|its)\b"
 )
+_TAG = Pattern(
+    r"[,，] ?(?:ok(?:ay)?|please|got it|understood|deal|alright|thanks"
+    r"|好吗|好不好|行吗|可以吗|知道了?吗|明白了?吗|懂吗|听到没)\s?[?？]+$"
+)
+"""What softens an order and asks nothing."""
 _BULLET = Pattern(r"^(?:[-*•]|\d+[.)、])\s+")
 _GOES_ON = Pattern(
-    r"^(?:please )?(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b"
+    r"^(?:(?:please|wait|no|oh|sorry|ok|okay|yes),? )*"
+    r"(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b"
     r"|^(?:继续|接着|好了?|可以|执行)"
 )
 _ZH_ASKS = Pattern(r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$")
@@ -93,11 +104,14 @@ class Before:
 class _Text:
     """A stretch of the prompt; what damps a cue in it is looked for only when a cue was found."""
 
-    __slots__ = ("_question", "_rules", "calm_in", "text")
+    __slots__ = ("_question", "_rules", "calm_in", "sentence", "text")
 
-    def __init__(self, rules: Phrases, text: str, question: bool | None, calm_in: str | None = None) -> None:
+    def __init__(
+        self, rules: Phrases, text: str, question: bool | None, calm_in: str | None = None, sentence: str | None = None
+    ) -> None:
         self._rules, self.text, self._question = rules, text, question
         self.calm_in = text if calm_in is None else calm_in
+        self.sentence = text if sentence is None else sentence
 
     @property
     def question(self) -> bool:
@@ -112,7 +126,7 @@ class _Text:
             return True
         if cue.kind != "correction":
             return False
-        calm = self._rules.calm.search(self.calm_in)
+        calm = self._rules.calm.search(self.calm_in) or self._rules.turned.search(self.sentence)
         return bool(calm or (cue.needs in ("work", "own") and self._rules.supposed.search(self.text)))
 
 
@@ -143,10 +157,11 @@ class _Parts:
     def _clauses(self) -> list[_Text]:
         found = []
         for sentence in self["sentence"]:
-            parts = [part.strip() for part in _CLAUSE_END.split(sentence.text) if part and part.strip()]
-            found += [_Text(self._rules, part, None) for part in parts]
-            if parts and sentence.text.rstrip().endswith(("?", "？")):
-                found[-1] = _Text(self._rules, parts[-1], True)
+            text = _TAG.sub("", sentence.text)
+            parts = [part.strip() for part in _CLAUSE_END.split(text) if part and part.strip()]
+            found += [_Text(self._rules, part, None, sentence=text) for part in parts]
+            if parts and text.rstrip().endswith(("?", "？")):
+                found[-1] = _Text(self._rules, parts[-1], True, sentence=text)
         return found
 
 
@@ -169,6 +184,7 @@ class Phrases:
             raise Invalid("rules/phrases.yaml does not hold", "restore the file or install again", faults)
         self.calm = Pattern("|".join(f"(?:{text})" for text in rules["calm"]))
         self.own_fault = Pattern("|".join(f"(?:{text})" for text in rules["own_fault"]))
+        self.turned = Pattern(str(rules["turned"]))
         self.supposed = Pattern(_filled(str(rules["supposed"]), sets))
 
     def find(self, words: str, before: Before) -> list[Hit]:
@@ -194,6 +210,8 @@ class Phrases:
                         hits[kind] = Hit(kind, cue.name, found)
         if "correction" not in hits and before.stopped and self._speaks_up(parts):
             hits["correction"] = Hit("correction", "stopped", plain[:160])
+        if _only_a_rule(hits):
+            del hits["correction"]
         if "correction" in hits and self.own_fault.search(plain[:START_REACH]):
             del hits["correction"]
         return list(hits.values())
@@ -219,6 +237,13 @@ class Phrases:
             return part.text
         return ""
 
+    def content(self, words: str) -> bool:
+        """Whether a person's words say that all is well and ask for nothing."""
+        plain = _plain(words)
+        if not plain or len(plain) > CONTENT_WORDS:
+            return False
+        return bool(self.calm.search(plain)) and not is_question(plain)
+
     def _speaks_up(self, parts: _Parts) -> bool:
         """After an interrupt, a statement that is no question, no praise and no `go on` redirects the agent."""
         sentences = parts["sentence"]
@@ -229,6 +254,14 @@ class Phrases:
             or self.calm.search(first.text)
             or _GOES_ON.match(first.text)
         )
+
+
+def _only_a_rule(hits: Mapping[str, Hit]) -> bool:
+    """Whether an order not to do something is said for later, by a cue of its own: it blames nothing."""
+    if "correction" not in hits or "preference" not in hits:
+        return False
+    forbids = hits["correction"].detector.endswith(".prohibit")
+    return forbids and not hits["preference"].detector.endswith((".always-never", ".told-before", ".always"))
 
 
 def _indexed(cues: tuple[Cue, ...]) -> tuple[list[tuple[str, set[int]]], list[tuple[str, set[int]]]]:
@@ -289,4 +322,6 @@ def _looked_at(plain: str) -> tuple[str, ...]:
 
 def is_question(text: str) -> bool:
     """Whether a sentence or clause asks, in either language, with its mark or without."""
+    if text.endswith(("?", "？")):
+        text = _TAG.sub("", text)
     return text.endswith(("?", "？")) or bool(_ASKS.match(text) or (not text.isascii() and _ZH_ASKS.search(text)))

@@ -86,6 +86,7 @@ class Watch:
             self._prompt(event)
         elif event.kind is EventKind.CALL and (event.command or is_edit(event)):
             state.calls += 1
+            state.stopped = False  # it was told why and went on: the next prompt speaks of what came after
             state.acted = event.turn
             state.tools = True
             self.tracker.feed(event)
@@ -142,6 +143,7 @@ class Watch:
                 event,
                 correction="correction" in kinds,
                 paste_failed=bool(heard.pasted) and checks_output.failed(heard.pasted),
+                content="correction" not in kinds and heard.why == "person" and self.phrases.content(heard.words),
                 continues=heard.why != "person" or _goes_on(heard.words),
             )
             state.last_prompt = heard.words[:QUOTE]

@@ -1,0 +1,199 @@
+"""Detectors on ways of talking that a second set of written sessions brought up; each test names one cause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experience_forge.core.phrases import Before
+from experience_forge.store import session_signals
+from helpers_sessions import Transcript
+from test_sessions_signals import AFTER_WORK, labels
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no regressions anywhere, lovely",
+        "no surprises in the diff, merge it",
+        "nope, that's all for tonight",
+        "nah we're good",
+    ],
+)
+def test_no_before_a_noun_or_a_goodbye_rejects_nothing(text):
+    """`No` counts as a refusal before a pause or a statement, not as a word of quantity or thanks."""
+    assert labels(text) == set()
+
+
+@pytest.mark.parametrize("text", ["no, the header goes below", "no it belongs to the parser", "nope same crash", "nah"])
+def test_no_before_a_statement_rejects(text):
+    """A refusal needs no comma when a statement follows, and may stand alone."""
+    assert "correction" in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "doesn't install",
+        "isn't sorted by date, still unsorted and broken",
+        "is still broken on tablets",
+        "does nothing when tapped",
+    ],
+)
+def test_a_statement_without_a_subject_is_no_question(text):
+    """Terse writers leave the subject out; an auxiliary in front asks only when a subject follows."""
+    assert "correction" in labels(text)
+
+
+@pytest.mark.parametrize("text", ["isn't it broken now?", "doesn't the build fail there", "is this still wrong"])
+def test_an_auxiliary_before_its_subject_asks(text):
+    """A question is no correction."""
+    assert labels(text) == set()
+
+
+@pytest.mark.parametrize("text", ["never commit the lock file again, ok?", "以后都写单元测试，好吗？"])
+def test_a_softened_order_is_an_order(text):
+    """`, ok?` and its like ask nothing."""
+    assert "preference" in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "that's not how I pictured it but it's much better",
+        "it isn't what I asked for, but I like it, leave it in",
+        "和我说的不一样，不过没关系",
+    ],
+)
+def test_praise_after_but_takes_the_complaint_back(text):
+    """What a sentence grants in its end counts."""
+    assert labels(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I had that backwards, sorry, I should've read the docs",
+        "我刚才写反了",
+        "that's not your fault",
+        "我没说你弄错，只是问问",
+    ],
+)
+def test_blame_that_is_not_the_agents(text):
+    """Who takes the blame, or frees the agent of it, corrects nothing."""
+    assert labels(text) == set()
+
+
+@pytest.mark.parametrize("text", ["现在不卡了", "重启以后没再崩溃了", "这次不会闪退了"])
+def test_a_failure_that_is_over_is_no_failure(text):
+    """In Chinese a negated failure says that it is mended."""
+    assert labels(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "now the sidebar overlaps the footer",
+        "and now there's a gap above every card",
+        "it still scrolls sideways",
+        "the badge now blinks twice",
+        "barely changed anything",
+        "图片全变成灰色了",
+        "点一下列表就没了",
+    ],
+)
+def test_what_is_seen_after_an_edit_tells_that_it_failed(text):
+    """A bare report of what happens now counts when the agent has just changed something, else not."""
+    assert "correction" in labels(text)
+    assert labels(text, Before(after=True)) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["now it works", "now it loads in two seconds, great", "now the same for the other page please", "it still works"],
+)
+def test_what_goes_well_now_is_no_complaint(text):
+    """`Now` and `still` before good news or a wish mark nothing."""
+    assert labels(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the column must be UTC, this is local time",
+        "we wanted it behind a flag",
+        "you went with a singleton, a plain function is enough",
+        "unfortunately our servers run Debian",
+        "字段叫 user_id 不是 uid",
+        "其实并没有重试",
+    ],
+)
+def test_facts_set_against_the_work(text):
+    """What is set against delivered work corrects it, and says nothing where nothing was delivered."""
+    assert "correction" in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["next time slot is at noon, book it", "he told us it was wrong last year", "revert my commit from Monday"]
+)
+def test_words_that_only_look_like_cues(text):
+    """Compound nouns, the past, and the person's own commits are no cues."""
+    assert labels(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stop writing essays in the comments, ever",
+        "whenever I say ship, you should tag a release",
+        "keep in mind for the rest of the project that dates are UTC",
+        "put this in your notes: staging has no mail server",
+        "凡是删数据的操作都要先备份",
+        "项目里别再加新的全局变量",
+    ],
+)
+def test_more_forms_of_lasting_wishes(text):
+    """Wishes for good are found without the classic opening words."""
+    assert "preference" in labels(text)
+
+
+def test_a_lasting_ban_blames_nothing():
+    """An order for later, marked as a rule, is a preference and no correction."""
+    assert labels("Rule for all services: never change the public API") == {"preference"}
+
+
+def test_after_a_refusal_the_agent_went_on(tmp_path):
+    """What is said after the agent took a refusal up and went on is not said to the refusal."""
+    made = Transcript().prompt("rename the column").edit().prompt("[Request interrupted by user]")
+    made.prompt("use a new migration file for it").edit("/home/dev/shop/0002.sql").answer("Renamed.")
+    turns = session_signals.of_file(
+        made.prompt("looks like the other ones, on to the model").write(tmp_path / "s.jsonl")
+    ).turns
+    assert turns[-1].labels == []
+
+
+def test_each_round_counts_once_whoever_saw_the_failure(tmp_path):
+    """Rounds after the person's rejection and after the repeated failure of a check add up: the demo has three."""
+    made = Transcript().prompt("make the total right").edit()
+    made.run(output="Exit code 1\nFAILED", failed=True).edit().run(output="Exit code 1\nFAILED", failed=True)
+    made.answer("Nearly.").prompt("no, never round prices").edit()
+    made.run(output="Exit code 1\nFAILED", failed=True).edit().run()
+    assert [e.rework_rounds for e in session_signals.of_file(made.write(tmp_path / "s.jsonl")).episodes] == [3]
+    demo = session_signals.of_file(ROOT / "examples/demo/session.jsonl")
+    assert [e.rework_rounds for e in demo.episodes] == [3]
+
+
+def test_contentment_ends_an_episode(tmp_path):
+    """After the person was content, the next correction is about another matter, though in the same file."""
+    made = Transcript().prompt("sort the list").edit().answer("Done.").prompt("that's wrong, descending").edit()
+    made.answer("Done.").prompt("perfect, thanks").answer("Good.").prompt("the footer is too big").edit()
+    assert next(e.rework_rounds for e in session_signals.of_file(made.write(tmp_path / "s.jsonl")).episodes) == 1
+
+
+def test_cues_hold_only_after_work_where_they_report():
+    """The same words before any work are a task."""
+    assert labels("the page now scrolls sideways", Before()) == set()
+    assert "correction" in labels("the page now scrolls sideways", AFTER_WORK)
