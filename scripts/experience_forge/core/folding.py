@@ -167,6 +167,24 @@ def disguises(folded: str) -> list[str]:
     return readings
 
 
+_ENTITY = re.compile(r"&#(?:x([0-9a-f]{2,6})|([0-9]{2,7}));?")
+_ESCAPED = re.compile(r"\\(?:u([0-9a-f]{4})|u\{([0-9a-f]{2,6})\}|x([0-9a-f]{2}))|%([0-7][0-9a-f])")
+
+
+def unescaped(folded: str) -> str:
+    """The text with character references (`&#105;`), backslash and percent codes read as letters."""
+    if not any(sign in folded for sign in ("&#", "%", "\\u", "\\x")):
+        return folded
+
+    def letter(match: re.Match[str]) -> str:
+        digits = [group for group in match.groups() if group]
+        base = 10 if match.re is _ENTITY and match[2] else 16
+        code = int(digits[0], base)
+        return chr(code) if 0x20 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else match.group()
+
+    return _ESCAPED.sub(letter, _ENTITY.sub(letter, folded)).lower()
+
+
 def turned(folded: str) -> list[str]:
     """Readings of a text written backwards or in rot13."""
     import codecs

@@ -163,6 +163,12 @@ def _worded(field: str, text: str, rules: Rules) -> Iterator[tuple[str, str, str
         if hit is not None:
             yield pattern.kind, pattern.verdict, hit
     orders = [pattern for pattern in rules.patterns if pattern.kind in rules.in_disguise]
+    escaped = folding.unescaped(folded)
+    if escaped != folded:
+        for pattern in orders:
+            hit = _hit(pattern, escaped, escaped, rules)
+            if hit is not None and _hit(pattern, folded, folded, rules) is None:
+                yield "disguised", BLOCK, hit
     readings = folding.disguises(folded)
     if len(folded) <= 4000:
         readings += folding.turned(folded)

@@ -31,6 +31,8 @@ _DOMAIN = re.compile(r"[\w+#](?:[\w+# .-]*[\w+#])?", re.UNICODE)
 _PROJECT = re.compile(r"[\w(\[](?:[\w ()\[\].+#@,-]*[\w)\]+#])?(?:/\w(?:[\w.-]*\w)?)?", re.UNICODE)
 _HOST_LIKE = re.compile(r"(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|test|sh|xyz|app|cn|ru|top)(?:\b|-)", re.I)
 _SHELL = re.compile(r"\$\(|`|\$\{[^}]*[^A-Za-z0-9_}][^}]*\}|&&|\|\||[;|&<>\n\r]|\$'|\$\"|%[A-Za-z]+%|!!|\^")
+# What stands below or right of so much nothing is not seen by who confirms it.
+_GAP = re.compile(r"\n(?:[ \t]{0,40}\n){24}|[ \t\u00a0\u3000]{150}")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)", re.M)
 _RULE_LINE = re.compile(r"^(?:---|\.\.\.|\+\+\+)[ \t]*$", re.M)
 _OWN_FIELD = re.compile(
@@ -65,6 +67,10 @@ _OURS = frozenset(
         "allowed-tools",
         "hooks",
         "permissions",
+        "protected",
+        "never_delete",
+        "never-delete",
+        "undeletable",
     )
 )
 
@@ -108,6 +114,9 @@ def body(text: str, *, one_line: bool) -> Iterator[Found]:
         yield "separator", "block", ""
     elif _RULE_LINE.search(outside):
         yield "separator", "warn", ""
+    gap = _GAP.search(outside)
+    if gap:
+        yield "layout", "warn", f"{len(gap.group())} blank characters"
     if not one_line:
         return
     match = _JSON_BREAK.search(text) or _TABLE_BREAK.search(text)
