@@ -55,6 +55,7 @@ CASES = {
     "an answer to a digest": ('Digest username="x", response="{}"', made(32, HEX)),
     "the code of a card": ('{{"cvv":"{}"}}', "731"),
     "a PIN": ("The PIN for the safe is {}.", "4831"),
+    "a password for a named thing": ("My password for the staging box is {}.", "Tr0ub4" + "dor&3"),
     "a mail code in Chinese": ("授权码是{}，", made(16, string.ascii_lowercase)),
     "name and password in a call": ('driver(url, auth=("neo", "{}"))', "graphene-Dust"),
     "a credential object": ('new NetworkCredential("jo", "{}")', "TannenBaum"),
@@ -109,6 +110,8 @@ def test_the_value_goes_and_the_rest_stays(around, value, rules):
         "net use Z: \\\\srv\\share *",
         "pkg:npm/%40babel/core@7.1.0",
         "token 是 JWT，密钥为空",
+        "The password for the user is stored as a hash",
+        "a token for each of the workers is created on start",
     ],
 )
 def test_what_only_looks_alike_stays(text, rules):

@@ -44,7 +44,8 @@ def right_of(rules: Mapping[str, Any], headers: Mapping[str, Any], root: str) ->
         r"|>(?=[^<>\n]{1,400}</)"
         rf"|[ \t]{{0,2}}(?:{zh_links})[ \t：:]{{0,2}})"
         r"|(?P<pair>[ \t]{0,2},[ \t]{0,2}(?=[\"']))"
-        rf"|(?P<word>[ \t]{{1,2}}(?:{links})[ \t:]{{1,3}})"
+        # `password for the staging box is ...`
+        rf"|(?P<word>(?:[ \t](?:for|of|on|to|in)(?:[ \t][\w.\-']{{1,20}}){{1,5}})?[ \t]{{1,2}}(?:{links})[ \t:]{{1,3}})"
         r"|(?P<flag>[ \t]{1,4}(?=[\"'`“]|[^\s]{0,60}[0-9!#$&*~?^%@+=|])))"
         rf"(?P<open>(?:\\?[\"'`“‘「『《]|\*\*){{0,3}})(?:(?:{schemes})[ \t]{{1,4}}(?=\S))?",
         re.I | re.A,
