@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 
+from experience_forge import cli
 from experience_forge.core import changes, codec
 from experience_forge.errors import Invalid, Refused
 from experience_forge.model import Consent, Guard, Status
@@ -179,3 +181,30 @@ def test_a_kill_at_any_call_of_a_change_leaves_old_or_new(call):
         if finished:
             return
     raise AssertionError("the change makes more than 40 such calls")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"seq": None}, {"seq": "x"}, {"seq": True}, {"files": "abc"}, {"files": [1]}, {"files": [{}]}, {"entries": 5},
+        {"at": 7}, {"consent": [1]}, {"what": ["change"]}, {"what": "proof", "of": "zz"}, {"what": "proof"},
+    ],
+    ids=str,
+)
+def test_a_journal_line_of_odd_shape_is_a_damaged_line_and_not_a_bug(damage, capsys):
+    """JSON whose fields are missing or of another type is named by its place; every command still works."""
+    for name in ("one", "two"):
+        confirm(entry(name))
+    here = home.current()
+    path = next(here.journal.glob("*.jsonl"))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    record = {name: value for name, value in {**json.loads(lines[0]), **damage}.items() if value is not None}
+    lines[0] = json.dumps(record)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert f"{path.name} line 1: can't be read (cut or damaged)" in journal.check(here)
+    for arguments in (["list"], ["show", "two"], ["status"], ["outdate", "two"], ["undo"], ["worker"]):
+        assert cli.main(arguments) in (0, 1), arguments
+    assert entries.get(here, "two").state == "confirmed"
+    assert "a bug" not in capsys.readouterr().err
+    confirm(entry("three"))
+    assert entries.get(here, "three").state == "confirmed"

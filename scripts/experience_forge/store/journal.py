@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -175,4 +175,33 @@ def _record(raw: bytes) -> Mapping[str, Any] | None:
         data = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    return data if isinstance(data, dict) else None
+    return data if isinstance(data, dict) and _is_sound(data) else None
+
+
+def _is_sound(record: Mapping[str, Any]) -> bool:
+    """Whether the fields that commands rely on have their types; a record without them is a damaged line."""
+    return (
+        _is_number(record.get("seq"))
+        and all(isinstance(record.get(name, ""), str) for name in ("at", "what"))
+        and ("of" in record or record.get("what") not in ("proof", "revoked"))
+        and _is_number(record.get("of", 0))
+        and ("proof" in record or record.get("what") != "proof")
+        and isinstance(record.get("consent") or {}, dict)
+        and _all(record.get("entries", []), lambda one: isinstance(one, str))
+        and _all(record.get("files", []), _is_file)
+        and (record.get("what") != "change" or "files" in record)
+    )
+
+
+def _is_file(item: Any) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("path"), str) and all(
+        isinstance(item.get(name), (str, type(None))) for name in ("before", "after")
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _all(values: Any, test: Callable[[Any], bool]) -> bool:
+    return isinstance(values, list) and all(test(value) for value in values)
