@@ -197,3 +197,42 @@ def test_cues_hold_only_after_work_where_they_report():
     """The same words before any work are a task."""
     assert labels("the page now scrolls sideways", Before()) == set()
     assert "correction" in labels("the page now scrolls sideways", AFTER_WORK)
+
+
+EDITED = Before(after=True, work=True, own=True, edited=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the tooltip covers only half of the label",
+        "safari drops the cookie",
+        "you indexed the other column",
+        "those helpers just wrap the same call",
+        "手机上按钮叠在一起，只露出一半",
+        "接口返回的是数组，你当成对象了",
+    ],
+)
+def test_a_bare_statement_right_after_edits_is_a_weak_correction(text):
+    """A denial, a contrast, a symptom or `you`, stated after the agent changed files, tells what is amiss."""
+    found = session_signals.detectors().phrases.find(text, EDITED)
+    assert [hit.kind for hit in found] == ["correction"]
+    assert "correction" not in labels(text, Before(after=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the first page comes up within a second",
+        "support says nobody called about it",
+        "add only the header to the export",
+        "ok, the rest can stay as it was",
+        "I'll only need the csv",
+        "客户那边没再投诉",
+        "再加一个只读字段",
+        "it's C",
+    ],
+)
+def test_good_news_wishes_and_third_parties_are_no_bare_complaint(text):
+    """Statements that deny nothing, wishes, consents and what others say mark nothing, even after edits."""
+    assert session_signals.detectors().phrases.find(text, EDITED) == []

@@ -87,7 +87,8 @@ class Before:
 
     `after`: it said or did something in this session; `work`: it changed or ran something in the
     last turns; `own`: it acted or answered in the turn just before; `asked`: its last answer ended in
-    a question; `stopped`: the person interrupted or refused what it was doing.
+    a question; `stopped`: the person interrupted or refused what it was doing; `edited`: it changed
+    files in the turn just before.
     """
 
     after: bool = False
@@ -95,6 +96,7 @@ class Before:
     own: bool = False
     asked: bool = False
     stopped: bool = False
+    edited: bool = False
 
     def allows(self, needs: str) -> bool:
         """Whether a cue with this need counts here."""
@@ -184,6 +186,10 @@ class Phrases:
             raise Invalid("rules/phrases.yaml does not hold", "restore the file or install again", faults)
         self.calm = Pattern("|".join(f"(?:{text})" for text in rules["calm"]))
         self.own_fault = Pattern("|".join(f"(?:{text})" for text in rules["own_fault"]))
+        statement = dict(rules["statement"])
+        self.longest = int(statement["longest"])
+        self.stated = Pattern(str(statement["words"]))
+        self.aside = tuple(Pattern(str(text)) for text in statement["aside"])
         self.turned = Pattern(str(rules["turned"]))
         self.supposed = Pattern(_filled(str(rules["supposed"]), sets))
 
@@ -210,6 +216,8 @@ class Phrases:
                         hits[kind] = Hit(kind, cue.name, found)
         if "correction" not in hits and before.stopped and self._speaks_up(parts):
             hits["correction"] = Hit("correction", "stopped", plain[:160])
+        if not hits and before.edited and not before.asked and self._states(plain, parts):
+            hits["correction"] = Hit("correction", "statement-after-edit", plain, "weak")
         if _only_a_rule(hits):
             del hits["correction"]
         if "correction" in hits and self.own_fault.search(plain[:START_REACH]):
@@ -236,6 +244,15 @@ class Phrases:
                 continue
             return part.text
         return ""
+
+    def _states(self, plain: str, parts: _Parts) -> bool:
+        """Whether a short prompt states something, without asking, wishing, praising or consenting."""
+        return (
+            len(plain) <= self.longest
+            and bool(self.stated.search(plain))
+            and not any(part.question or self.calm.search(part.text) for part in parts["sentence"])
+            and not any(aside.search(plain) for aside in self.aside)
+        )
 
     def content(self, words: str) -> bool:
         """Whether a person's words say that all is well and ask for nothing."""

@@ -89,6 +89,7 @@ class Watch:
             state.stopped = False  # it was told why and went on: the next prompt speaks of what came after
             state.acted = event.turn
             state.tools = True
+            state.edits += is_edit(event)
             self.tracker.feed(event)
         elif event.kind is EventKind.RESULT:
             self.tracker.feed(event)
@@ -222,6 +223,7 @@ class _State:
     """What happened before the next prompt."""
 
     calls: int = 0
+    edits: int = 0
     acted: int = -100
     tools: bool = False
     spoke: bool = False
@@ -241,10 +243,11 @@ class _State:
         ever = self.ever or acted
         # Exports without tool records tell nothing of edits: what the agent said has to do.
         work = self.calls > 0 or turn - self.acted <= WORK_REACH if self.tools else ever
-        return Before(after=ever, work=work, own=acted, asked=self.asked, stopped=self.stopped)
+        return Before(after=ever, work=work, own=acted, asked=self.asked, stopped=self.stopped, edited=self.edits > 0)
 
     def next_turn(self) -> None:
         self.ever = self.ever or self.calls > 0 or self.spoke
+        self.edits = 0
         self.calls, self.spoke, self.asked, self.stopped = 0, False, False, False
 
 
