@@ -122,3 +122,11 @@ def test_no_text_speaks_of_how_the_project_is_made():
             except UnicodeDecodeError:
                 continue
     assert guilty == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "rules").rglob("*.yaml")), ids=lambda path: path.name)
+def test_rule_files_mean_the_same_with_and_without_the_c_loader(path):
+    """Where PyYAML has no C part a rule file reads, and says, exactly the same."""
+    text = path.read_text(encoding="utf-8")
+    plain = yaml.load(text, Loader=yaml.SafeLoader)
+    assert plain == yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
