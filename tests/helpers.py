@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 
+from experience_forge import report
 from experience_forge.core import codec
 from experience_forge.model import Condition, Consent, Entry, Kind, Track
 from experience_forge.store import home, journal, library, proposals
@@ -37,6 +39,17 @@ def confirm(one: Entry, consent: Consent | None = None, into: Home | None = None
     where = into or home.current()
     draft = proposals.create(where, "draft", codec.render(one), {}, one.id)
     return library.apply(where, draft, consent or Consent("terminal", journal.now(), "terminal"))
+
+
+@contextmanager
+def answering(answer: str):
+    """A person at a terminal who gives this answer to whatever is asked, in this process."""
+    before = report.Output.ask
+    report.Output.ask = lambda self, question: answer
+    try:
+        yield
+    finally:
+        report.Output.ask = before
 
 
 def tree(base: Path) -> dict[str, bytes]:

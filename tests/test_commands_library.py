@@ -10,7 +10,7 @@ import pytest
 
 from experience_forge import cli
 from experience_forge.store import entries, home, proposals
-from helpers import confirm, entry, tree
+from helpers import answering, confirm, entry, tree
 from terminal import Terminal
 
 PITFALL = """---
@@ -250,7 +250,10 @@ def test_forget_leaves_no_trace(run):
     """After `forget` no file below the home holds a word of the entry; a tombstone of id and hash stays."""
     confirm(entry("leak", sections=(("rule", "The word is zanzibarium."), ("why", "w"), ("how", "h"))))
     run("list")
-    code, _, _ = run("forget", "leak", "--yes")
+    assert run("forget", "leak")[0] == 4
+    assert run("show", "leak")[0] == 0
+    with answering("leak"):
+        code, _, _ = run("forget", "leak")
     assert code == 0
     assert all(b"zanzibarium" not in data for data in tree(home.current().root).values())
     _, out, _ = run("list", "--changes", "--json")

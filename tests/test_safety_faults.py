@@ -16,7 +16,7 @@ from experience_forge.errors import ForgeError
 from experience_forge.model import Consent, Track
 from experience_forge.store import entries, files, home, journal, library, proposals, redaction
 from fault_shim import Killed, faulty, pairs
-from helpers import confirm, entry, tree
+from helpers import answering, confirm, entry, tree
 
 FULL = os.environ.get("FORGE_FAULTS") == "all"
 DRAFT = """---
@@ -117,13 +117,19 @@ def undone(world):
     return carried_out(found[0])
 
 
+def answered(answer, *arguments):
+    """`call`, with a person at the terminal who gives this answer."""
+    with answering(answer):
+        return call(*arguments)
+
+
 def restored(world):
     archive = Path(os.environ["HOME"]) / "b.zip"
     if world is not None:
         call("backup", str(archive))
         for name in ("entries", "journal", "proposals", "derived"):
             shutil.rmtree(world.home / name, ignore_errors=True)
-    return lambda: call("restore", str(archive), "--yes")
+    return lambda: answered("y", "restore", str(archive))
 
 
 def projected(world):
@@ -147,7 +153,7 @@ COMMANDS = {
     "undo": undone,
     "guard": lambda world: lambda: call("guard", "two", "ask"),
     "off": lambda world: lambda: call("off", "--session", "s1"),
-    "forget": lambda world: lambda: call("forget", "two", "--yes"),
+    "forget": lambda world: lambda: answered("two", "forget", "two"),
     "backup": lambda world: lambda: call("backup", str(Path(os.environ["HOME"]) / "out.zip")),
     "restore": restored,
     "projections": projected,
@@ -258,7 +264,7 @@ def test_forgetting_leaves_no_byte_of_the_entry(world):
     confirm(entry("five", sections=(("rule", f"Use {token}."), ("why", token), ("how", token)), title=f"Has {token}"))
     shared.refresh(home.current())
     assert any(token.encode() in data for data in tree(world.base).values())
-    assert call("forget", "five", "--yes")[0] == 0
+    assert answered("five", "forget", "five")[0] == 0
     assert [name for name, data in tree(world.base).items() if token.encode() in data] == []
     assert journal.check(home.current()) == []
 

@@ -12,7 +12,7 @@ from experience_forge import cli
 from experience_forge.errors import Invalid
 from experience_forge.store import archive, entries, files, home, journal
 from experience_forge.store.home import Home
-from helpers import confirm, entry, tree
+from helpers import answering, confirm, entry, tree
 
 
 def rewritten(path, change):
@@ -98,7 +98,7 @@ def test_restore_over_a_library_is_refused(tmp_path, capsys):
     """A home that holds something is never overwritten by a restore."""
     confirm(entry())
     archive.write(home.current(), tmp_path / "b.zip")
-    assert cli.main(["restore", str(tmp_path / "b.zip"), "--yes"]) == 1
+    assert cli.main(["restore", str(tmp_path / "b.zip")]) == 1
     assert "is not empty" in capsys.readouterr().err
 
 
@@ -121,3 +121,24 @@ def test_the_archive_itself_is_written_whole(tmp_path):
     finally:
         files.set_calls(before)
     assert target.read_bytes() == old
+
+
+def test_a_forged_archive_needs_a_person(tmp_path, monkeypatch, capsys):
+    """Without a person at a terminal a whole restore is refused with 4, and nothing is written or loaded."""
+    confirm(entry())
+    archive.write(home.current(), tmp_path / "b.zip")
+    monkeypatch.setenv("EXPERIENCE_FORGE_HOME", str(tmp_path / "fresh"))
+    assert cli.main(["restore", str(tmp_path / "b.zip")]) == 4
+    assert "needs a person" in capsys.readouterr().err
+    assert entries.load_all(home.current()).entries == ()
+    with answering("y"):
+        assert cli.main(["restore", str(tmp_path / "b.zip")]) == 0
+    assert [stored.state for stored in entries.load_all(home.current()).entries] == ["confirmed"]
+
+
+def test_the_worker_makes_lost_derived_data_anew():
+    """After `derived/` was lost, the next run of the worker gives hooks their index and settings again."""
+    confirm(entry())
+    here = home.current()
+    assert cli.main(["worker"]) == 0
+    assert all((here.derived / name).exists() for name in ("recall.txt", "settings.json", "signals.json"))

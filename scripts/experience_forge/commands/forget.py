@@ -23,7 +23,6 @@ JSON: {"forgotten": id, "sha256", "files": [...]}"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("id", help="id of the entry")
-    parser.add_argument("--yes", action="store_true", help="do not ask for the id again")
     parser.add_argument("--dry-run", action="store_true", help="list what would be erased, and erase nothing")
 
 
@@ -40,13 +39,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     client = ancestry.client_above(os.environ)
     if client:
         raise Refused(f"forget was started below {client}", "run it in a terminal of your own")
-    if not args.yes:
-        answer = out.ask(out.text("forget.question", id=args.id, count=len(plan.files)))
-        if answer is None:
-            what = f"forgetting '{args.id}' needs a person at a terminal"
-            raise NeedsConsent(what, "run it in a terminal, or give --yes")
-        if answer != args.id:
-            raise Refused("that was not the id; nothing was erased")
+    answer = out.ask(out.text("forget.question", id=args.id, count=len(plan.files)))
+    if answer is None:
+        raise NeedsConsent(f"forgetting '{args.id}' needs a person at a terminal", "run it in a terminal of your own")
+    if answer != args.id:
+        raise Refused("that was not the id; nothing was erased")
     done = forgetting.carry_out(where, plan)
     shared.refresh(where)
     out.data({"forgotten": args.id, "sha256": plan.sha256, "files": [str(path) for path in done]})

@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("file", help="the archive to read")
     parser.add_argument("--merge", action="store_true", help="propose the entries that are missing here")
-    parser.add_argument("--yes", action="store_true", help="do not ask (never below a client)")
     parser.add_argument("--dry-run", action="store_true", help="check and say, write nothing")
 
 
@@ -47,7 +46,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.data({"restored": len(backup.contents), "proposals": [], "dry_run": True})
         out.say("restore.would", files=len(backup.contents), entries=len(backup.entries))
         return 0
-    _consent(args, backup, out)
+    _consent(backup, out)
     count = archive.unpack(where, backup)
     shared.refresh(where)
     out.data({"restored": count, "proposals": [], "present": [], "unreadable": []})
@@ -55,16 +54,15 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _consent(args: argparse.Namespace, backup: archive.Backup, out: Output) -> None:
+def _consent(backup: archive.Backup, out: Output) -> None:
     """A whole backup brings many entries at once: only a person at a terminal of their own may say yes."""
     client = ancestry.client_above(os.environ)
     if client:
         raise NeedsConsent(f"restore was started below {client}", "run it in a terminal of your own, or use --merge")
-    if args.yes:
-        return
     answer = out.ask(out.text("restore.question", files=len(backup.contents), entries=len(backup.entries)))
     if answer is None:
-        raise NeedsConsent("restoring a whole backup needs a person", "run it in a terminal, or give --yes")
+        what = "restoring a whole backup needs a person"
+        raise NeedsConsent(what, "run it in a terminal of your own, or use --merge")
     if answer.lower() not in ("y", "yes", "是"):
         raise NeedsConsent("nothing was restored")
 

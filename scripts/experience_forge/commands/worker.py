@@ -41,6 +41,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         with files.locked(where.root / "worker.lock", wait=0.0):
             files.sweep_temps(where.root)
             shared.begin(where)
+            if not all((where.derived / name).exists() for name in ("settings.json", "signals.json", "recall.txt")):
+                # Lost, or never made: without them every hook is silent.
+                shared.refresh(where)
             for name, part in parts.items():
                 try:
                     done[name] = part(where)

@@ -38,7 +38,9 @@ def document(home: Home) -> dict[str, Any]:
     book = templates.accepted(home)
     return {
         "version": VERSION,
-        "phrases": {name: phrases[name] for name in ("sets", "calm", "own_fault", "turned", "supposed", "statement", "cues")},
+        "phrases": {
+            name: phrases[name] for name in ("sets", "calm", "own_fault", "turned", "supposed", "statement", "cues")
+        },
         "scoring": {
             name: scoring[name] for name in ("weights", "weak_share", "thresholds", "rework_rounds", "explain")
         },
