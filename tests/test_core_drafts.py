@@ -108,3 +108,20 @@ def test_an_id_comes_from_the_words(title, aliases, slug):
 def test_the_language_is_that_of_the_letters(text, language):
     """One Chinese letter in ten makes a text Chinese."""
     assert drafts.language(text) == language
+
+
+def test_a_missing_kind_is_a_fault_beside_the_others():
+    """A draft without a kind says so, together with whatever else is wrong with it."""
+    found = drafts.read("---\ntitle: x\ntrack: nonsense\n---\nhello\n", as_json=False)[0]
+    with pytest.raises(Invalid) as caught:
+        drafts.complete(found, GIVEN)
+    faults = "\n".join(caught.value.faults)
+    assert "kind: is missing" in faults and "track: one of" in faults
+
+
+def test_missing_sections_are_named_as_they_are_written():
+    """The fault about a missing section gives its label in both languages."""
+    found = drafts.read(TWO.replace("**做法** 代码注释也用中文。\n", ""), as_json=False)[0]
+    with pytest.raises(Invalid) as caught:
+        drafts.complete(found, GIVEN)
+    assert "missing: How/做法" in "\n".join(caught.value.faults)

@@ -28,7 +28,8 @@ def test_without_a_terminal_it_stops_at_the_question(tmp_path):
     for kind in ("rework", "correction", "preference", "root-cause"):
         assert kind in done.stdout
     assert "Score 11" in done.stdout and "utf-8-sig" in done.stdout
-    assert "review" in done.stdout.splitlines()[-2]
+    tail = "\n".join(done.stdout.splitlines()[-6:])
+    assert "bin/experience-forge review" in tail and "rm -r" in tail
     kept = list(tmp_path.glob("experience-forge-demo-*/home/.local/share/experience-forge/proposals/*.md"))
     assert len(kept) == 1
     assert machine.snapshot() == before

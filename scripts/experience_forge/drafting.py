@@ -16,7 +16,7 @@ from .clients import claude_code, client_memory
 from .core import codec, drafts, provenance, scoring, testable, tracks, vet
 from .core.drafts import DraftInput
 from .errors import Invalid, Refused
-from .model import Entry, Provenance, Score, Source, Track
+from .model import Entry, Kind, Provenance, Score, SignalKind, Source, Track
 from .store import (
     backtest,
     config,
@@ -79,7 +79,8 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     entry = _placed(home, entry, base, options)
     text = codec.render(entry)
     codec.parse(text)
-    score = scoring.of_kinds([str(signal["kind"]) for signal in given.signals], ruleset.load("scoring"))
+    signals = [dict(signal) for signal in given.signals] or _implied(entry)
+    score = scoring.of_kinds([str(signal["kind"]) for signal in signals], ruleset.load("scoring"))
     warnings += [f"can't be checked for changes: {fault}" for fault in unbound]
     warnings += [f"{kind}: {count} taken out" for kind, count in sorted(removed.items())]
     lowest = provenance.lowest(entry.sources)
@@ -91,11 +92,11 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     untestable = testable.label(entry)
     if untestable:
         warnings.append(untestable)
-    test = backtest.sentence(home, entry, options.language)
+    test = backtest.sentence(home, entry, options.language) if entry.applies_when else ""
     meta = {
         "session": options.session or os.environ.get("CLAUDE_CODE_SESSION_ID", ""),
         "score": score.total, "suggest": score.suggest, "stress": score.stress,
-        "signals": [dict(signal) for signal in given.signals], "score_lines": list(score.lines),
+        "signals": signals, "score_lines": list(score.lines),
         "track": entry.track.value, "track_reason": reason, "warnings": warnings, "removed": removed,
         "provenance": lowest.value, "preselected": provenance.preselected(lowest) and not options.imported,
         "testable": not untestable, "backtest": test,
@@ -150,6 +151,14 @@ def _complete(home: Home, given: DraftInput, options: Options, base: entries.Sto
         return entry
     session = options.session or os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     return dataclasses.replace(entry, sources=(Source(session=session, at=journal.now()[:10]),) if session else ())
+
+
+def _implied(entry: Entry) -> list[dict[str, Any]]:
+    """The signal that a stated preference or decision is by itself, when the draft names none."""
+    kinds = {Kind.PREFERENCE: SignalKind.PREFERENCE, Kind.DESIGN: SignalKind.DESIGN}
+    if entry.origin != "stated" or entry.kind not in kinds:
+        return []
+    return [{"kind": kinds[entry.kind].value}]
 
 
 def _bound(entry: Entry) -> tuple[Entry, tuple[str, ...]]:

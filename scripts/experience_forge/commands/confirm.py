@@ -116,7 +116,9 @@ def _by_terminal(home: Home, args: argparse.Namespace, out: Output) -> tuple[Pro
         raise _refusal(home, args, out, "no_consent", "no_consent_hint")
     proposal = _proposal(home, args, out)
     out.talk(visible.escape(proposal.text, keep_newlines=True))
-    out.talk(dialog.reason(proposal.text, proposal.digest, _warnings(proposal)))
+    # Without the last row, which explains the keys of the client's dialog.
+    out.talk("\n".join(dialog.reason(proposal.text, proposal.digest, _warnings(proposal)).split("\n")[:-1]))
+    out.talk(out.text("review.digest", digest=proposal.digest[:16]))
     if (out.ask(out.text("confirm.question")) or "").lower() not in ("y", "yes", "是"):
         raise NeedsConsent(out.text("confirm.declined", id=args.id))
     return proposal, Consent("terminal", journal.now(), "terminal")

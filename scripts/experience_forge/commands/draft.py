@@ -100,7 +100,8 @@ def _tell(document: dict[str, Any], out: Output) -> None:
     out.line(document["rendered"].rstrip("\n"))
     out.line()
     out.say("draft.score", score=f"{document['score']:g}", word=out.text(
-        "draft.stress" if document["stress"] else "draft.suggest" if document["suggest"] else "draft.low"))
+        "draft.stress" if document["stress"] else "draft.suggest" if document["suggest"]
+        else "draft.low" if document["score"] else "draft.unscored"))
     out.say("draft.track", track=document["track"], reason=document["track_reason"])
     for target in document["targets"]:
         out.say("draft.target", path=target["path"])

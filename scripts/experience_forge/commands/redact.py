@@ -12,7 +12,7 @@ from ..errors import Invalid
 from ..report import Output
 from ..store import files, redaction
 
-HELP = "Show a text without secrets and personal data, as every draft and entry is kept."
+HELP = "show a text without secrets and personal data, as every draft and entry is kept"
 EPILOG = """examples:
   experience-forge redact notes.md            the text on stdout, what was taken out on stderr
   git log -1 | experience-forge redact

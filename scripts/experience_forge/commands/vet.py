@@ -12,7 +12,7 @@ from ..errors import Invalid
 from ..report import Output
 from ..store import files, ruleset
 
-HELP = "Judge a text for poison: block, warn or clean, with the reasons."
+HELP = "judge a text for poison: block, warn or clean, with the reasons"
 EPILOG = """examples:
   experience-forge vet notes.md                       a file, judged as the body of an entry
   experience-forge vet --field title --text "..."     one field

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from ..model import SECTIONS, Cite, Condition, Kind, Provenance, Source
+from . import body
 
 MAX_TITLE = 200
 MAX_RULE = 300
@@ -201,12 +202,17 @@ def sections(
     by_name = dict(given)
     missing = [name for name in SECTIONS[kind] if not by_name.get(name, "").strip()]
     if missing:
-        faults.append(f"body: a {kind.value} needs {', '.join(SECTIONS[kind])}; missing: {', '.join(missing)}")
+        needed, lacking = (", ".join(map(_labels, names)) for names in (SECTIONS[kind], missing))
+        faults.append(f"body: a {kind.value} needs paragraphs that begin **Label**: {needed}; missing: {lacking}")
     line(by_name, "rule", MAX_RULE, faults)
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in by_name.values())
     if size > MAX_BODY_BYTES:
         faults.append(f"body: at most {MAX_BODY_BYTES} bytes, has {size}")
     return tuple((name, by_name[name].strip()) for name in SECTIONS[kind] if name in by_name)
+
+
+def _labels(name: str) -> str:
+    return f"{body.label(name, 'en')}/{body.label(name, 'zh')}"
 
 
 def _mappings(fields: Fields, name: str, faults: list[str]) -> list[Mapping[str, Any]]:

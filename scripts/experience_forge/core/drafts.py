@@ -113,7 +113,7 @@ def _from_markdown(text: str) -> DraftInput:
     if kind is not None:
         sections, body_faults = body.parse(kind, raw.body)
         faults += body_faults
-    return _input(fields, sections, kind, [fault for fault in faults if not fault.startswith("kind:")])
+    return _input(fields, sections, kind, faults)
 
 
 def _read_json(text: str) -> list[DraftInput]:
@@ -140,7 +140,7 @@ def _from_json(item: Mapping[str, Any]) -> DraftInput:
     fields = {**fields, **nested} if isinstance(nested, Mapping) else fields
     sections = tuple((name, str(fields[name])) for name in names if name in fields)
     rest = {name: value for name, value in fields.items() if name not in names}
-    return _input(rest, sections, kind, [])
+    return _input(rest, sections, kind, faults)
 
 
 def _input(

@@ -37,7 +37,7 @@ def run(source: Path, voice: Voice) -> int:
         stage.set_up()
     code = stage.play()
     if code:
-        voice.line("demo_kept", launcher=stage.target.launcher)
+        voice.line("demo_kept", launcher=stage.target.launcher, path=root)
         return code
     _clean(root)
     voice.line("demo_end")
