@@ -283,3 +283,14 @@ def test_a_note_can_not_end_its_frame():
     text = said(bash("npm install"))
     assert "</system-reminder>" not in text and "&lt;/system-reminder>" in text and "\u202e" not in text
     assert "A {text} title" in text and "now {id}" in text and "<!--" not in text
+
+
+def test_of_two_entries_that_contradict_the_winner_speaks_and_says_so():
+    """Until the user decides, the entry that tidy found to win is delivered with a word about the other, alone."""
+    when = (Condition(command="zephyr publish *"),)
+    fill(pitfall("narrow", applies_when=when), pitfall("wide", applies_when=when))
+    pairs = {"narrow": [{"with": "wide", "wins": "narrow"}], "wide": [{"with": "narrow", "wins": "narrow"}]}
+    (home.current().derived / "contradictions.json").write_text(json.dumps(pairs), encoding="utf-8")
+    text = said(bash("zephyr publish now"))
+    assert "experience-forge narrow]" in text and "[wide] says otherwise" in text
+    assert bash("zephyr publish again") is None and given() == ["narrow"]

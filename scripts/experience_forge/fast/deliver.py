@@ -1,6 +1,6 @@
 """Delivering one entry: in scope, unchanged since it was confirmed, once a session, receipt before words."""
 
-from . import lookup, spool, system
+from . import lookup, minijson, spool, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing is too slow an import for a hook
@@ -126,10 +126,30 @@ class Recall:
         """Whether the entry may be delivered now: unchanged, not drifted, not withheld. Returns a warning or None."""
         if not self.unchanged(entry):
             return None
+        if self.contradicted(entry)[1] not in ("", entry["id"]):
+            # Undecided: until then the one of the narrower scope speaks for both.
+            return None
         warning = self._drift(entry)
         if warning is None or not self._tossed(entry):
             return None
         return warning
+
+    def contradicted(self, entry: "dict[str, Any]") -> tuple[str, str]:
+        """The entry that contradicts this one and which of the two wins for now; empty strings without one."""
+        data = system.read(lookup.path_of(self.home, "contradictions.json"))
+        if not data or entry["id"].encode() not in data:
+            return "", ""
+        try:
+            found = minijson.loads(data.decode("utf-8")).get(entry["id"]) or []
+            pairs = [(str(one["with"]), str(one["wins"])) for one in found]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return "", ""
+        for other, wins in pairs:
+            # What tidy found last may be decided by now: only an entry that is still there contradicts.
+            row = self.database().execute("SELECT status FROM entries WHERE id = ?", (other,)).fetchone()
+            if row and row[0] == "active":
+                return other, wins
+        return "", ""
 
     def _drift(self, entry: "dict[str, Any]") -> str | None:
         """Empty, a warning to add, or None when what the entry stands on has gone."""
@@ -198,6 +218,9 @@ def note(recall: Recall, entry: "dict[str, Any]", parts: tuple[tuple[str, str], 
             lines.append(recall.frame(name, entry, text=entry[field]))
     if warning:
         lines.append(recall.frame("stale", entry, text=warning))
+    other, _ = recall.contradicted(entry)
+    if other:
+        lines.append(recall.frame("conflict", entry, other=other))
     return "\n".join(lines)
 
 
