@@ -148,6 +148,18 @@ def test_only_installs_that_name_this_home_are_written(client, own_home, monkeyp
     assert (client / "rules").exists() and tree(other) == before
 
 
+def test_a_home_that_was_made_up_reaches_no_client_folder(client, own_home, monkeypatch):
+    """A record beside a home counts for nothing: only the one in the client's own folder says whose it is."""
+    forged, skill = own_home / "forged", own_home / "forged-skill"
+    monkeypatch.setenv("EXPERIENCE_FORGE_HOME", str(forged))
+    skill.mkdir()
+    (skill / ".installed.json").write_text(json.dumps({"home": str(forged), "hooks": True}), encoding="utf-8")
+    confirm(entry())
+    listed = {"installs": [{"client_folder": str(client), "skill_folder": str(skill)}]}
+    (forged / "install.json").write_text(json.dumps(listed), encoding="utf-8")
+    assert project() == [] and not (client / "rules").exists()
+
+
 def test_uninstall_leaves_the_users_bytes(client, tmp_path):
     """F26: all our files go, and the user's own, with our blocks in them before, are the same to the byte."""
     memory = tmp_path / "shop" / "CLAUDE.md"

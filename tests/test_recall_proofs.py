@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experience_forge.fast import home as fast_home
+from experience_forge.fast import spool
 from experience_forge.store import home, ledger, proofs
 from helpers import entry
 from recall_home import bash, batch, fill, pitfall, said
@@ -54,7 +55,7 @@ def test_a_delivery_is_found_by_file_and_line(record):
     assert proofs.catch_up(where)["delivered"] == 2
     lines = ledger.with_proofs(ledger.read(where, SESSION), SESSION)
     assert [one["proof"]["source"] for one in lines] == [f"{path}:3", f"{path}:5"]
-    assert proofs.catch_up(where) == {"delivered": 0, "not_delivered": 0, "unknown": 0, "waiting": 0, "fetched": 0}
+    assert set(proofs.catch_up(where).values()) == {0}
 
 
 def test_a_refusal_is_found_in_the_result(record):
@@ -134,3 +135,25 @@ def test_a_torn_ledger_line_hides_no_other(record):
     path.write_bytes(path.read_bytes() + b'{"what":"expo')
     ledger.append(where, SESSION, {"what": "state", "recall": "off"})
     assert [one["what"] for one in ledger.read(where, SESSION)] == ["opportunity", "exposure", "state"]
+
+
+def test_what_the_client_loaded_by_itself_is_a_receipt_too(record):
+    """An entry in a loaded rule file, or in a skill that was called, is noted once with its place."""
+    where = fill(entry(), pitfall())
+    spool.append(str(where.root), SESSION, {"what": "state", "state": "ended"})
+    text = "- [use-pnpm] Use pnpm\n- [gone] x"
+    files = [
+        {"path": "/h/.claude/rules/experience-forge/index.md", "type": "User", "content": text},
+        {"path": "/h/.claude/rules/own.md", "type": "User", "content": "see [zephyr-lock]"},
+    ]
+    skill = "Base directory for this skill: /h/.claude/skills/tools-experience\n\n- [zephyr-lock] **A lock**"
+    path = record(
+        {"type": "attachment", "attachment": {"type": "instructions", "files": files}},
+        {"type": "user", "isMeta": True, "message": {"role": "user", "content": [{"type": "text", "text": skill}]}},
+    )
+    assert proofs.catch_up(where)["loaded"] == 2
+    assert proofs.catch_up(where)["loaded"] == 0
+    lines = ledger.with_proofs(ledger.read(where, SESSION), SESSION)
+    assert [(one["entry"], one["place"].rpartition("/")[2], one["proof"]["source"]) for one in lines] == [
+        ("use-pnpm", "index.md", f"{path}:2"), ("zephyr-lock", "Skill tools-experience", f"{path}:3"),
+    ]

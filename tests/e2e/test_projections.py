@@ -7,8 +7,9 @@ import json
 import pytest
 
 from experience_forge.clients import claude_code
+from experience_forge.fast import spool
 from experience_forge.model import Condition, Track
-from experience_forge.store import home, projects
+from experience_forge.store import home, ledger, projects, proofs
 from helpers import confirm, entry
 from helpers_projection import entry as note
 
@@ -53,6 +54,12 @@ def test_the_next_session_is_given_what_was_confirmed(projected: Lab):
     assert "<!-- experience-forge" not in first
     assert "IMPORTED-TEXT" not in first and "[evil-import]" in first
     assert "database-experience" not in first
+    session = next((projected.home / ".claude" / "projects").rglob("*.jsonl")).stem
+    spool.append(str(home.current().root), session, {"what": "state", "state": "ended"})
+    proofs.catch_up(home.current())
+    seen = ledger.with_proofs(ledger.read(home.current(), session), session)
+    loaded = {one["entry"]: one["proof"]["verdict"] for one in seen if one["form"] == "loaded"}
+    assert {"in-profile", "in-index", "in-project"} <= set(loaded) and set(loaded.values()) == {"delivered"}
 
 
 def test_a_domain_skill_with_paths_comes_with_a_file(projected: Lab):

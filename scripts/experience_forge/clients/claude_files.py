@@ -59,8 +59,9 @@ def installs(home: Home) -> tuple[Install, ...]:
     result: dict[Path, Install] = {}
     for one in found:
         skill = Path(str(one["skill_folder"]))
-        record = _json(skill / fast_home.RECORD)
         folder = Path(str(one.get("client_folder") or skill.parent.parent))
+        # From the client's own folder: `install.json` may be of a home that somebody made up, with a record beside it.
+        record = _json(folder / "skills" / "experience-forge" / fast_home.RECORD)
         if record.get("home") and _same(Path(str(record["home"])), home.root):
             result.setdefault(folder, Install(folder, bool(record.get("hooks")), bool(one.get("project"))))
     mine = tuple(one for one in result.values() if not one.project)

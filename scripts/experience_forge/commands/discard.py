@@ -27,7 +27,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    proposal = proposals.load(where, args.id)
+    proposal = proposals.load(where, args.id, damaged=True)
     if not args.dry_run:
         proposals.discard(where, proposal.id, args.reason[:300])
     out.data({"discarded": proposal.id, "reason": args.reason, "dry_run": args.dry_run})

@@ -35,6 +35,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.data({"forgotten": args.id, "files": [str(path) for path in plan.files], "dry_run": True})
         for path in plan.files:
             out.line(str(path))
+        _tell_heirs(plan, out)
         return 0
     client = ancestry.client_above(os.environ)
     if client:
@@ -48,5 +49,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     shared.refresh(where)
     out.data({"forgotten": args.id, "sha256": plan.sha256, "files": [str(path) for path in done]})
     out.say("forget.done", id=args.id, count=len(done))
+    _tell_heirs(plan, out)
     return 0
+
+
+def _tell_heirs(plan: forgetting.Plan, out: Output) -> None:
+    for heir in plan.heirs:
+        out.talk(out.text("forget.heir", heir=heir, id=plan.id))
 

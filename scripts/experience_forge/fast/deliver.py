@@ -103,7 +103,8 @@ class Recall:
         """
         found = False
         for one in self.records:
-            if str(one.get("agent") or "") != self.agent:
+            # An index line that the client loaded is not the note itself.
+            if str(one.get("agent") or "") != self.agent or one.get("form") == "loaded":
                 continue
             if one.get("what") == "state" and one.get("state") == "compact" and forms is None:
                 found = False

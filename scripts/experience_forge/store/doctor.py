@@ -127,12 +127,9 @@ def _journal(home: Home) -> Iterator[Finding]:
 
 
 def _proposals(home: Home) -> Iterator[Finding]:
-    try:
-        found = proposals.all(home)
-    except ForgeError as error:
-        yield finding("warn", "proposals", "unreadable", reason=error.what)
-        return
-    yield finding("ok", "proposals", "proposals", count=len(found))
+    for reason in proposals.unreadable(home):
+        yield finding("warn", "proposals", "unreadable", reason=reason)
+    yield finding("ok", "proposals", "proposals", count=len(proposals.all(home)))
 
 
 def _lines(home: Home) -> Iterator[Finding]:

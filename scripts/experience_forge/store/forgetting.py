@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ from .home import Home
 
 @dataclass(frozen=True)
 class Plan:
-    """What forgetting an entry erases or cleans; `digests` are all texts that it ever had."""
+    """What forgetting an entry erases or cleans; `digests` are all texts that it ever had.
+
+    `heirs` are the entries that it was merged into; they stay.
+    """
 
     id: str
     sha256: str
@@ -21,6 +25,7 @@ class Plan:
     digests: tuple[str, ...]
     files: tuple[Path, ...]
     sessions: tuple[str, ...]
+    heirs: tuple[str, ...] = ()
 
 
 def plan(home: Home, entry_id: str) -> Plan:
@@ -42,8 +47,9 @@ def plan(home: Home, entry_id: str) -> Plan:
     touched += [path for path in _line_files(home) if _has_entry(path, entry_id)]
     sessions = tuple(sorted({source.session for source in stored.entry.sources if source.session})) if stored else ()
     touched += [path for path in _evidence_of(home, sessions) if path not in touched]
+    heirs = tuple(s.entry.id for s in entries.load_all(home).entries if entry_id in s.entry.parents)
     return Plan(entry_id, stored.sha256 if stored else "", stored.key if stored else "", digests,
-                tuple(touched), sessions)
+                tuple(touched), sessions, heirs)
 
 
 def carry_out(home: Home, planned: Plan) -> list[Path]:
@@ -64,6 +70,7 @@ def carry_out(home: Home, planned: Plan) -> list[Path]:
             else:
                 files.remove(path)
             done.append(path)
+        proposals.drop_near(home, planned.id)
         for path in sorted(home.derived.rglob("*")) if home.derived.is_dir() else ():
             if path.is_file():
                 files.remove(path)
@@ -71,8 +78,10 @@ def carry_out(home: Home, planned: Plan) -> list[Path]:
 
 
 def _names(proposal: proposals.Proposal, entry_id: str) -> bool:
-    lines = proposal.text.splitlines()
-    return f"id: {entry_id}" in lines or f"entry: {entry_id}" in lines
+    # YAML puts quotes round an id that reads as a number, a date or a truth value.
+    field = rf"(?:id|entry): (['\"]?){re.escape(entry_id)}\1"
+    write = rf">>> (?:\S*/)?{re.escape(entry_id)}\.md from .*"
+    return bool(re.search(rf"^(?:{field}|{write})$", proposal.text, re.MULTILINE))
 
 
 def _digests(home: Home, entry_id: str) -> tuple[str, ...]:

@@ -182,7 +182,7 @@ def _is_sound(record: Mapping[str, Any]) -> bool:
     """Whether the fields that commands rely on have their types; a record without them is a damaged line."""
     return (
         _is_number(record.get("seq"))
-        and all(isinstance(record.get(name, ""), str) for name in ("at", "what"))
+        and all(isinstance(record.get(name), str) for name in ("at", "what"))
         and ("of" in record or record.get("what") not in ("proof", "revoked"))
         and _is_number(record.get("of", 0))
         and ("proof" in record or record.get("what") != "proof")

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..fast import home as fast_home
 from ..fast import start
-from . import client_record, files, ledger, redaction
+from . import client_record, files, ledger, loaded, redaction
 from .home import Home
 
 QUIET_SECONDS = 900.0
@@ -53,10 +53,15 @@ def catch_up(home: Home, now: float | None = None) -> dict[str, int]:
         Refused: when a ledger or the evidence can't be written.
     """
     clock = time.time() if now is None else now
-    counts = {DELIVERED: 0, NOT_DELIVERED: 0, UNKNOWN: 0, "waiting": 0, "fetched": 0}
+    counts = {DELIVERED: 0, NOT_DELIVERED: 0, UNKNOWN: 0, "waiting": 0, "fetched": 0, "loaded": 0}
     for session in ledger.sessions(home):
         records = ledger.read(home, session)
-        counts["fetched"] += _fetched(home, session, records, clock)
+        size = sum(path.stat().st_size for path in client_record.records(session))
+        # A record is read for what the model fetched or loaded only when it has grown since.
+        if size and _checked(records) != size:
+            counts["fetched"] += _fetched(home, session, records, clock)
+            counts["loaded"] += _loaded(home, session, records)
+            ledger.append(home, session, {"what": "state", "state": "checked", "size": size})
         open_ones = [one for one in ledger.with_proofs(records, session) if one["proof"] is None]
         if open_ones:
             _session(home, session, open_ones, clock, counts)
@@ -196,6 +201,37 @@ def _fetched(home: Home, session: str, records: Sequence[Mapping[str, Any]], now
                 _keep(home, session, exposure, DELIVERED, sighting)
                 found += 1
     return found
+
+
+def _checked(records: Sequence[Mapping[str, Any]]) -> int:
+    """Bytes of the client's record when it was last looked through; 0 when it never was."""
+    sizes = [int(one.get("size") or 0) for one in records if one.get("state") == "checked"]
+    return sizes[-1] if sizes else 0
+
+
+def _loaded(home: Home, session: str, records: Sequence[Mapping[str, Any]]) -> int:
+    """Note entries that the client loaded with our rule files, blocks and skills: each once a session."""
+    known = {str(one.get("entry")) for one in records if one.get("what") == "exposure" and one.get("form") == "loaded"}
+    digests: dict[str, str] = {}
+    count = 0
+    for path in client_record.records(session):
+        for number, raw, record in _lines(path, loaded.MARKS):
+            for one in loaded.found_in(record):
+                if one.entry in known:
+                    continue
+                known.add(one.entry)
+                digest = digests.setdefault(one.entry, _digest(home, one.entry))
+                if not digest:
+                    continue
+                exposure = ledger.append(home, session, {
+                    "what": "exposure", "entry": one.entry, "sha256": digest, "event": "loaded",
+                    "at": str(record.get("timestamp", ""))[:19] + "Z", "place": one.place, "form": "loaded",
+                    "characters": len(one.text), "why": "always loaded, or with its skill", "transcript": str(path),
+                })
+                sighting = Sighting(path, number, 0.0, "", one.text, files.sha256(raw), str(record.get("uuid", "")))
+                _keep(home, session, exposure, DELIVERED, sighting)
+                count += 1
+    return count
 
 
 def _asked_for(home: Home, block: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ beside it holds what we computed about them and binds nothing.
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
 from collections.abc import Mapping
@@ -20,6 +21,12 @@ from .home import Home
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 CHANGES = ("draft", "move", "merge", "guard", "status", "undo", "tuning", "restore", "import", "grow")
 MAX_BYTES = 256 * 1024
+_ITEMS: dict[str, type] = {
+    "signals": dict, "near": dict, "warnings": str, "score_lines": str, "emptied": str,
+}  # fmt: skip
+_TYPES: dict[str, tuple[type, ...]] = {
+    "change": (str,), "created": (str,), "score": (int, float), "edited": (int,), "removed": (dict,),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,11 @@ def create(home: Home, change: str, text: str, meta: Mapping[str, Any], wanted_i
     return Proposal(chosen, change, text, digest, full)
 
 
-def load(home: Home, proposal_id: str) -> Proposal:
+def load(home: Home, proposal_id: str, *, damaged: bool = False) -> Proposal:
     """One proposal.
+
+    Args:
+        damaged: take a text that is not UTF-8 too, its bad bytes as escapes (to discard it).
 
     Raises:
         Refused: when there is none, naming the ones that are there.
@@ -75,20 +85,39 @@ def load(home: Home, proposal_id: str) -> Proposal:
     if not ID.fullmatch(proposal_id):
         raise Refused(f"'{proposal_id}' is no id of a proposal", "see `experience-forge list --proposals`")
     try:
-        text = files.read_bytes(text_path(home, proposal_id)).decode("utf-8")
+        data = files.read_bytes(text_path(home, proposal_id))
+        text = data.decode("utf-8", "backslashreplace" if damaged else "strict")
     except FileNotFoundError:
         there = ", ".join(p.stem for p in sorted(home.proposals.glob("*.md"))[:8]) or "none"
         raise Refused(f"there is no proposal '{proposal_id}'", f"open proposals: {there}") from None
     except UnicodeDecodeError as error:
         raise Refused(f"proposal '{proposal_id}' is not UTF-8", "discard it and draft it again") from error
     meta = _read_meta(home, proposal_id)
-    return Proposal(proposal_id, str(meta.get("change", "draft")), text, files.sha256(text.encode("utf-8")), meta)
+    return Proposal(proposal_id, str(meta.get("change", "draft")), text, files.sha256(data), meta)
 
 
 def all(home: Home) -> list[Proposal]:
-    """All open proposals, oldest first."""
-    found = [load(home, path.stem) for path in home.proposals.glob("*.md") if ID.fullmatch(path.stem)]
-    return sorted(found, key=lambda p: (str(p.meta.get("created", "")), p.id))
+    """All open proposals that can be read, oldest first."""
+    return sorted(_read_all(home)[0], key=lambda p: (str(p.meta.get("created", "")), p.id))
+
+
+def unreadable(home: Home) -> list[str]:
+    """Why proposals can't be read, one sentence each."""
+    return _read_all(home)[1]
+
+
+def _read_all(home: Home) -> tuple[list[Proposal], list[str]]:
+    found: list[Proposal] = []
+    faults: list[str] = []
+    for path in sorted(home.proposals.glob("*.md")):
+        if not ID.fullmatch(path.stem):
+            continue
+        try:
+            found.append(load(home, path.stem))
+        except Refused as error:
+            # One that was decided by another run since we looked is none.
+            faults += [error.what] if path.exists() or path.is_symlink() else []
+    return found, faults
 
 
 def replace(home: Home, proposal_id: str, text: str, meta: Mapping[str, Any]) -> Proposal:
@@ -109,7 +138,7 @@ def discard(home: Home, proposal_id: str, reason: str) -> None:
         Refused: when there is none.
     """
     with files.locked(home.lock):
-        proposal = load(home, proposal_id)
+        proposal = load(home, proposal_id, damaged=True)
         journal.append(home, {
             "what": "discard", "proposal": proposal_id, "digest": proposal.digest,
             "change": proposal.change, "reason": reason,
@@ -136,6 +165,17 @@ def remove(home: Home, proposal_id: str) -> None:
     files.remove(_meta_path(home, proposal_id))
 
 
+def drop_near(home: Home, entry_id: str) -> None:
+    """Take an entry, with its title, out of what open proposals say is near to them."""
+    with files.locked(home.lock):
+        for proposal in all(home):
+            near = list(proposal.meta.get("near", ()))
+            left = [one for one in near if one.get("id") != entry_id]
+            if left != near:
+                full = {**proposal.meta, "near": left}
+                files.write_text(_meta_path(home, proposal.id), json.dumps(full, ensure_ascii=False, indent=1) + "\n")
+
+
 def text_path(home: Home, proposal_id: str) -> Path:
     """Where the bytes to confirm lie."""
     return home.proposals / f"{proposal_id}.md"
@@ -148,9 +188,18 @@ def _meta_path(home: Home, proposal_id: str) -> Path:
 def _read_meta(home: Home, proposal_id: str) -> dict[str, Any]:
     try:
         data = json.loads(files.read_text(_meta_path(home, proposal_id)))
-    except (FileNotFoundError, ValueError, Refused):
+    except (FileNotFoundError, ValueError, Refused, RecursionError):
         return {}
-    return data if isinstance(data, dict) else {}
+    return {name: value for name, value in data.items() if _is_sound(name, value)} if isinstance(data, dict) else {}
+
+
+def _is_sound(name: str, value: Any) -> bool:
+    """Whether a computed field has its type: the file may have been edited, and binds nothing."""
+    if name in _ITEMS:
+        return isinstance(value, list) and builtins.all(isinstance(item, _ITEMS[name]) for item in value) and (
+            name != "signals" or builtins.all("kind" in item for item in value)
+        )
+    return name not in _TYPES or (isinstance(value, _TYPES[name]) and not isinstance(value, bool))
 
 
 def _free_id(home: Home, wanted: str, digest: str) -> str:
