@@ -187,7 +187,8 @@ def test_a_kill_at_any_call_of_a_change_leaves_old_or_new(call):
     "damage",
     [
         {"seq": None}, {"seq": "x"}, {"seq": True}, {"files": "abc"}, {"files": [1]}, {"files": [{}]}, {"entries": 5},
-        {"at": None}, {"at": 7}, {"consent": [1]}, {"what": ["change"]}, {"what": "proof", "of": "zz"}, {"what": "proof"},
+        {"at": None}, {"at": 7}, {"consent": [1]}, {"what": ["change"]}, {"what": "proof", "of": "zz"},
+        {"what": "proof"},
     ],
     ids=str,
 )
