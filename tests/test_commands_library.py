@@ -258,3 +258,36 @@ def test_forget_leaves_no_trace(run):
     assert all(b"zanzibarium" not in data for data in tree(home.current().root).values())
     _, out, _ = run("list", "--changes", "--json")
     assert json.loads(out)["changes"][0]["what"] == "forget"
+
+
+@pytest.mark.parametrize(("arguments", "says"), [
+    (("--to", "personal"), "is at personal/one.md already"),
+    (("--to", "domain", "--domain", "My Domain"), "there is no domain 'My Domain'"),
+    (("--to", "domain", "--domain", "../../x"), "there is no domain"),
+    (("--to", "project", "--project", "nope"), "there is no project 'nope'"),
+])  # fmt: skip
+def test_a_move_to_nowhere_is_refused(run, arguments, says):
+    """A move to the same place, or to a domain or project that is none, is refused before there is a proposal."""
+    confirm(entry("one"))
+    code, _, err = run("move", "one", *arguments)
+    assert code in (1, 2) and says in err
+    assert proposals.all(home.current()) == []
+
+
+def test_a_usage_error_is_json_when_json_was_asked_for(run):
+    """A wrong argument gives one JSON document with the error, a hint, and exit code 2."""
+    code, out, err = run("status", "--json", "--bogus")
+    assert code == 2 and "--bogus" in json.loads(out)["error"]["what"]
+    assert "--help" in err
+
+
+def test_forget_cleans_the_drafts_that_named_the_entry(run):
+    """An open draft that lists a forgotten entry as near holds none of its words afterwards."""
+    confirm(entry("leak", title="pip in a Debian image refuses to install", sections=(
+        ("rule", "The word is zanzibarium."), ("why", "w"), ("how", "h"))))  # fmt: skip
+    run("draft", "--from", "-", stdin=PITFALL)
+    assert any(b"zanzibarium" in data for data in tree(home.current().proposals).values())
+    with answering("leak"):
+        assert run("forget", "leak")[0] == 0
+    assert all(b"zanzibarium" not in data for data in tree(home.current().root).values())
+    assert len(proposals.all(home.current())) == 1

@@ -179,3 +179,13 @@ def test_a_change_can_not_claim_to_be_another():
     """A text that says guard is refused when the inbox says move."""
     with pytest.raises(Invalid):
         changes.parse("move", changes.render(changes.Change("guard", "t")))
+
+
+def test_a_file_of_a_change_that_can_not_be_read_refuses_the_whole():
+    """A line that opens a file with an impossible place is a fault, never prose beside a removal."""
+    good = changes.render(changes.Change("move", "t", writes=(changes.Write("personal/a.md", "a" * 64, None),)))
+    with pytest.raises(Invalid):
+        odd = ">>> domain/My Domain/a.md from new\nx\n<<<\n\n>>> personal"
+        changes.parse("move", good.replace(">>> personal", odd))
+    with pytest.raises(Invalid):
+        changes.render(changes.Change("move", "t", writes=(changes.Write("domain/My Domain/a.md", "", "x\n"),)))

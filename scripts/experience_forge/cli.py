@@ -8,7 +8,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from . import __version__, commands
 from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Refused, Usage
@@ -45,10 +45,18 @@ def command_module(verb: str) -> Any:
         return importlib.import_module(f".commands.{name}_", __package__)
 
 
-def parser_of(verb: str) -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are ours: what, a hint, and JSON where it was asked for."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the fault instead of leaving the process."""
+        raise Usage(f"{self.prog}: {message}", f"see `{self.prog} --help`")
+
+
+def parser_of(verb: str) -> Parser:
     """The argument parser of one verb, with the flags that all verbs share."""
     module = command_module(verb)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"experience-forge {verb}",
         description=module.HELP,
         epilog=getattr(module, "EPILOG", "") + "\n\n" + EXIT_CODES,
@@ -89,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ForgeError as error:
         _tell(error, as_json)
         return error.exit_code
-    except (KeyboardInterrupt, EOFError):
+    except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted; nothing was written by the step that was under way\n")
         return EXIT_INTERRUPTED
     except BrokenPipeError:

@@ -153,6 +153,13 @@ def _complete(home: Home, given: DraftInput, options: Options, base: entries.Sto
     return dataclasses.replace(entry, sources=(Source(session=session, at=journal.now()[:10]),) if session else ())
 
 
+def _project_id(home: Home, asked: str) -> str:
+    known = [project.id for project in projects.all(home) if asked in (*project.ids, project.name)]
+    if asked and not known and asked != projects.current(home).id:
+        raise Refused(f"there is no project '{asked}'", "see `experience-forge projects`")
+    return known[0] if known else asked
+
+
 def _implied(entry: Entry) -> list[dict[str, Any]]:
     """The signal that a stated preference or decision is by itself, when the draft names none."""
     kinds = {Kind.PREFERENCE: SignalKind.PREFERENCE, Kind.DESIGN: SignalKind.DESIGN}
@@ -224,7 +231,8 @@ def _routed(home: Home, entry: Entry, options: Options, asked: str) -> tuple[Ent
 def _placed(home: Home, entry: Entry, base: entries.StoredEntry | None, options: Options) -> Entry:
     project = ""
     if entry.track is Track.PROJECT:
-        project = options.project or (base.entry.project if base else "") or projects.current(home).id
+        asked = _project_id(home, options.project)
+        project = asked or (base.entry.project if base else "") or projects.current(home).id
     entry = dataclasses.replace(entry, project=project)
     if base is not None:
         return entry

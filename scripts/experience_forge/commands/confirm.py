@@ -109,12 +109,12 @@ def _by_terminal(home: Home, args: argparse.Namespace, out: Output) -> tuple[Pro
     session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     if session and receipts.is_open(home, session, args.id):
         raise _refusal(home, args, out, "rewritten", "rewritten_hint")
+    proposal = _proposal(home, args, out)
     above = ancestry.client_above(os.environ)
     if above and out.can_ask:
         raise _refusal(home, args, out, "below_client", "below_client_hint", client=above)
     if above or not out.can_ask:
         raise _refusal(home, args, out, "no_consent", "no_consent_hint")
-    proposal = _proposal(home, args, out)
     out.talk(visible.escape(proposal.text, keep_newlines=True))
     # Without the last row, which explains the keys of the client's dialog.
     out.talk("\n".join(dialog.reason(proposal.text, proposal.digest, _warnings(proposal)).split("\n")[:-1]))

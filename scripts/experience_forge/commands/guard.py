@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         raise Refused(f"'{args.id}' is at {level.value} already", "choose another level")
     if level is not Guard.REMIND and not _acts(stored.entry.applies_when):
         raise Refused(
-            f"'{args.id}' has no command or path condition: there is no call that it could stop",
+            f"'{args.id}' has no condition of a command or path alone: before a call, no error or prompt is known",
             "draft it anew with one, such as `applies_when: [{command: \"npm install *\"}]`",
         )
     changed = dataclasses.replace(

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         "unreadable": [{"path": str(path), "reason": reason} for path, reason in library.unreadable],
     })
     if not chosen:
-        out.say("library.list_empty")
+        out.say("library.list_none" if library.entries else "library.list_empty")
     else:
         columns = [out.text(f"library.column_{name}") for name in ("id", "track", "title", "state")]
         out.table(columns, [(s.entry.id, _place(s), s.entry.title, _state(s)) for s in chosen])

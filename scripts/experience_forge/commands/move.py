@@ -6,11 +6,11 @@ import argparse
 import dataclasses
 
 from .. import shared
-from ..core import changes, codec
-from ..errors import Usage
+from ..core import changes, codec, tracks
+from ..errors import Refused, Usage
 from ..model import Track
 from ..report import Output
-from ..store import home, journal, projects
+from ..store import config, home, journal, projects, ruleset
 from ..store.launcher import confirm_command
 
 HELP = "propose to move an entry to another track, domain or project"
@@ -37,15 +37,15 @@ def run(args: argparse.Namespace, out: Output) -> int:
     shared.begin(where)
     stored = shared.active_entry(where, args.id)
     track = Track(args.to)
-    domain = args.domain or stored.entry.domain
-    if track is Track.DOMAIN and not domain:
-        raise Usage("a move to the domain track needs --domain", "see the domains in rules/tracks.yaml")
-    project = (args.project or projects.current(where).id) if track is Track.PROJECT else ""
+    domain = _domain(track, args.domain, stored.entry.domain)
+    project = _project(where, args.project) if track is Track.PROJECT else ""
     moved = dataclasses.replace(
         stored.entry, track=track, domain=domain, project=project,
         revision=stored.entry.revision + 1, updated=journal.now()[:10],
     )
     key = changes.key_of(moved)
+    if key == stored.key and domain == stored.entry.domain:
+        raise Refused(f"'{args.id}' is at {key} already", "choose another track, domain or project")
     writes = [changes.Write(key, stored.sha256 if key == stored.key else "", codec.render(moved))]
     if key != stored.key:
         writes.append(changes.Write(stored.key, stored.sha256, None))
@@ -64,3 +64,24 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.line(proposal.text.rstrip("\n"))
     out.talk(out.text("library.proposal_open", command=command))
     return 0
+
+
+def _domain(track: Track, asked: str, present: str) -> str:
+    known = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains")).domains
+    domain = asked or present
+    if track is Track.DOMAIN and not domain:
+        raise Usage("a move to the domain track needs --domain", f"one of {', '.join(sorted(known))}")
+    if domain and domain not in known:
+        raise Usage(f"there is no domain '{domain}'", f"one of {', '.join(sorted(known))}; config.yaml may add more")
+    return domain
+
+
+def _project(where: home.Home, asked: str) -> str:
+    if not asked:
+        here = projects.current(where)
+        projects.record(where, here)
+        return here.id
+    for project in projects.all(where):
+        if asked in (*project.ids, project.name):
+            return project.id
+    raise Usage(f"there is no project '{asked}'", "see `experience-forge projects`")

@@ -117,9 +117,9 @@ def _confirm(where: Home, proposal: Proposal, out: Output) -> bool:
             out.talk(f"  - {fault}")
         return False
     for path in done.applied.paths:
-        out.say("review.written", path=path)
+        out.say("review.written" if path.exists() else "review.removed", path=path)
     for path in done.targets:
-        out.say("review.projected", path=path)
+        out.say("review.projected" if path.exists() else "review.removed", path=path)
     for warning in done.warnings:
         out.talk(warning)
     return True

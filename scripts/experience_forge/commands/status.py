@@ -74,7 +74,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.say("status.suggest", state=switch, threshold=suggest["threshold"])
     if int(suggest.get("declined_in_a_row", 0)) >= 2:
         out.say("status.suggest_declined", threshold=suggest["threshold"])
-    out.say("status.recall", state=out.text("status.on" if settings["recall"]["on"] else "status.off"))
+    off = set(settings["recall"].get("off_projects", ())) & set(projects.current(where).ids)
+    recall_on = settings["recall"]["on"] and not off
+    out.say("status.recall", state=out.text("status.on" if recall_on else "status.off_here" if off else "status.off"))
     out.say("status.measure", state=out.text("status.on" if settings["measure"]["holdouts"] else "status.off"))
     for path, reason in library.unreadable:
         out.talk(out.text("library.unreadable", path=path, reason=reason))

@@ -23,6 +23,7 @@ from . import codec
 
 NEW = "new"
 _OPEN = re.compile(r">>> (?P<key>[A-Za-z0-9@._/-]{1,300}) from (?P<before>new|[0-9a-f]{64})(?P<gone> removed)?")
+_KEY = re.compile(r"[A-Za-z0-9@._/-]{1,300}")
 _FENCE = re.compile(r"\\*(>>> |<<<)")
 
 
@@ -62,6 +63,8 @@ def render(change: Change) -> str:
     front = yaml.dump(head, Dumper=codec._Dumper, allow_unicode=True, sort_keys=False, width=1_000_000)
     blocks = [f"---\n{front}---\n{_guarded(change.summary.strip())}\n"]
     for write in change.writes:
+        if not _KEY.fullmatch(write.key):
+            raise Invalid(f"'{write.key}' is no place for an entry", "use a-z, 0-9, -, _ and . in its folder and name")
         gone = " removed" if write.text is None else ""
         body = "" if not write.text else _guarded(write.text) + ("" if write.text.endswith("\n") else "\n")
         blocks.append(f">>> {write.key} from {write.before or NEW}{gone}\n{body}<<<\n")
@@ -126,6 +129,9 @@ def _blocks(text: str) -> tuple[str, tuple[Write, ...]]:
     for line in text.split("\n"):
         if opened is None:
             opened = _OPEN.fullmatch(line)
+            if opened is None and line.startswith(">>> "):
+                # Read as prose it would leave a change that removes a file without writing the other.
+                raise Invalid(f"a file of the change can't be read: {line[:120]}", "discard it and propose it anew")
             if opened is None:
                 summary.append(line)
             lines = []

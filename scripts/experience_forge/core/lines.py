@@ -86,6 +86,8 @@ class Lines:
         self._file = file
         self._position = position
         self.torn = False
+        self.counted = -1
+        """How many lines the last piece has, when its reader has counted them; -1 otherwise."""
 
     def chunks(self) -> Iterator[bytes | None]:
         """Whole lines, many in one piece that ends with a newline; the position moves past a piece afterwards."""
@@ -107,8 +109,9 @@ class Lines:
                 carry, size = [], 0
             piece = b"".join([*carry, block[first:end]])
             if piece:
+                self.counted = -1
                 yield piece
-                position.line += piece.count(b"\n")
+                position.line += piece.count(b"\n") if self.counted < 0 else self.counted
                 position.offset += len(piece)
             carry, size = [block[end:]], len(block) - end
         if size:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import __version__
-from ..clients import claude_settings
+from ..clients import ancestry, claude_settings
 from ..errors import EXIT_INTERRUPTED, EXIT_NEEDS_CONSENT, EXIT_REFUSED, ForgeError
 from ..fast import home as fast_home
 from . import machine, record, target, work
@@ -99,7 +99,8 @@ def _install(source: Path, options: argparse.Namespace, voice: Voice) -> int:
         if answer == "without":
             place = target.make_without_hooks(place)
     whole = work.Installer(place, voice).install()
-    voice.line("installed_with_hooks" if place.hooks else "installed_without_hooks", launcher=place.launcher)
+    wired = place.hooks and bool(record.of(place.home, place.skill).get("hooks"))
+    voice.line("installed_with_hooks" if wired else "installed_without_hooks", launcher=place.launcher)
     voice.line("say_words")
     _scan(place, options.scan, voice)
     return 0 if whole else EXIT_REFUSED
@@ -187,6 +188,10 @@ def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
                 voice.line("would_remove", path=one["skill_folder"], settings=one["settings"])
         voice.line("entries_stay" if not options.purge else "would_purge", path=place.home)
         return 0
+    above = ancestry.client_above(os.environ) if options.purge else ""
+    if above:
+        voice.talk("purge_below", client=above)
+        return EXIT_NEEDS_CONSENT
     if options.purge and not options.yes:
         answer = voice.ask("may_purge", path=place.home)
         if answer is None:

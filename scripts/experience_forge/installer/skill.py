@@ -178,7 +178,8 @@ def _shell(home: Path, skill: Path, venv_python: Path, base: str) -> str:
     again = f"{shlex.quote(base)} {shlex.quote(str(skill / 'install.py'))}"
     return (
         "#!/bin/sh\n# experience-forge, written by install.py: this home, this environment, this skill folder.\n"
-        f"EXPERIENCE_FORGE_HOME={shlex.quote(str(home))}\nexport EXPERIENCE_FORGE_HOME\n"
+        f'[ -n "$EXPERIENCE_FORGE_HOME" ] || EXPERIENCE_FORGE_HOME={shlex.quote(str(home))}\n'
+        "export EXPERIENCE_FORGE_HOME\n"
         f"if [ ! -x {python} ] || [ ! -f {script} ]; then\n"
         "  echo 'experience-forge: the installation is damaged' >&2\n"
         f"  echo {shlex.quote('hint: run ' + again)} >&2\n  exit 1\nfi\n"
@@ -188,7 +189,8 @@ def _shell(home: Path, skill: Path, venv_python: Path, base: str) -> str:
 
 def _batch(home: Path, skill: Path, venv_python: Path) -> str:
     lines = [
-        "@echo off", "setlocal", "chcp 65001 >nul", f'set "EXPERIENCE_FORGE_HOME={home}"',
+        "@echo off", "setlocal", "chcp 65001 >nul",
+        f'if not defined EXPERIENCE_FORGE_HOME set "EXPERIENCE_FORGE_HOME={home}"',
         f'"{venv_python}" -I -X utf8 "{skill / "scripts" / "forge.py"}" %*',
     ]  # fmt: skip
     return "\r\n".join(lines) + "\r\n"

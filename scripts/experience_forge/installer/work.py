@@ -118,8 +118,15 @@ class Installer:
             claude_settings.change_file(target.settings, self._with_trace, lock=target.settings_lock)
         except ForgeError as error:
             self.failed = True
+            if self.target.hooks:
+                self._without_hooks()
             self.voice.talk("settings_left_alone", path=target.settings, reason=error.what)
             print(wanted.snippet(), flush=True)
+
+    def _without_hooks(self) -> None:
+        """Record that nothing was wired, so that nobody is told that it was."""
+        record.put(self.target.home, {**record.of(self.target.home, self.target.skill), "hooks": False})
+        record.write_mark(self.target.skill, {**self.target.mark(), "hooks": False})
 
     def _with_trace(self, text: str | None) -> Edited | None:
         """The edit; its trace is on disk before the settings are, so that a cut run can be undone."""

@@ -77,11 +77,13 @@ def repair(home: Home, stamp: str, dry_run: bool = False) -> list[tuple[str, dic
     done: list[tuple[str, dict[str, str]]] = []
     kept = home.root / "kept" / stamp
     for path, bad in _damaged(home):
-        done.append(("would_lines" if dry_run else "did_lines", {"path": str(path), "count": str(len(bad)), "kept": str(kept / path.name)}))
+        values = {"path": str(path), "count": str(len(bad)), "kept": str(kept / path.name)}
+        done.append(("would_lines" if dry_run else "did_lines", values))
         if not dry_run:
             _move_lines(path, bad, kept / path.name)
     for path in _derived_files(home):
-        done.append(("would_derived" if dry_run else "did_derived", {"path": str(path), "kept": str(kept / "derived" / path.name)}))
+        values = {"path": str(path), "kept": str(kept / "derived" / path.name)}
+        done.append(("would_derived" if dry_run else "did_derived", values))
         if not dry_run:
             files.move(path, kept / "derived" / path.name)
     if dry_run:

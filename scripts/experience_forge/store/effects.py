@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -35,7 +36,9 @@ def ledgers(home: Home) -> list[SessionLedger]:
         fresh[path.name] = {"mark": mark, "ledger": asdict(one)}
         found.append(one)
     if fresh != kept:
-        files.write_text(_cache(home), json.dumps({"version": VERSION, "sessions": fresh}, ensure_ascii=False))
+        # A verb that reads goes on without its cache.
+        with contextlib.suppress(Refused):
+            files.write_text(_cache(home), json.dumps({"version": VERSION, "sessions": fresh}, ensure_ascii=False))
     return found
 
 

@@ -41,6 +41,7 @@ def plan(home: Home, entry_id: str) -> Plan:
         entries.get(home, entry_id)
     touched: list[Path] = [stored.path] if stored else []
     touched += [library.object_path(home, digest) for digest in digests if library.object_path(home, digest).exists()]
+    touched += [path for path in _mentions(home, entry_id) if path.stem not in {p.id for p in open_}]
     for proposal in open_:
         path = proposals.text_path(home, proposal.id)
         touched += [path, path.with_suffix(".json")]
@@ -67,6 +68,8 @@ def carry_out(home: Home, planned: Plan) -> list[Path]:
         for path in planned.files:
             if path.suffix == ".jsonl" and path.is_relative_to(home.root):
                 _drop_lines(path, planned.id)
+            elif path.suffix == ".json" and path in set(_mentions(home, planned.id)):
+                _drop_mention(path, planned.id)
             else:
                 files.remove(path)
             done.append(path)
@@ -75,6 +78,22 @@ def carry_out(home: Home, planned: Plan) -> list[Path]:
             if path.is_file():
                 files.remove(path)
     return done
+
+
+def _mentions(home: Home, entry_id: str) -> list[Path]:
+    """Computed parts of proposals that name the entry as a near one, with its words."""
+    return [path for path in sorted(home.proposals.glob("*.json")) if _near(path, entry_id)]
+
+
+def _near(path: Path, entry_id: str) -> bool:
+    near = _record(files.read_bytes(path)).get("near")
+    return isinstance(near, list) and any(isinstance(one, dict) and one.get("id") == entry_id for one in near)
+
+
+def _drop_mention(path: Path, entry_id: str) -> None:
+    meta = _record(files.read_bytes(path))
+    meta["near"] = [one for one in meta["near"] if not (isinstance(one, dict) and one.get("id") == entry_id)]
+    files.write_text(path, json.dumps(meta, ensure_ascii=False, indent=1) + "\n")
 
 
 def _names(proposal: proposals.Proposal, entry_id: str) -> bool:

@@ -266,6 +266,9 @@ def _record(home: Home, seq: int) -> dict[str, Any]:
     for record in journal.read(home):
         if record.get("seq") == seq and record.get("what") in ("change", "revoked"):
             return record
+    other = next((str(r.get("what")) for r in journal.read(home) if r.get("seq") == seq), "")
+    if other:
+        raise Refused(f"number {seq} is a {other}, which changed no entry: it can't be undone", "choose a change")
     raise Refused(f"there is no change {seq} in the journal", "see `experience-forge list --changes`")
 
 

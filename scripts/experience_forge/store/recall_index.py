@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..fast import lookup, signature, tokens
+from ..errors import Refused
+from ..fast import confirm_line, lookup, signature, tokens
 from ..model import Entry, Status
-from . import files, projects, recall_rows, ruleset
+from . import files, launcher, projects, recall_rows, ruleset
 from .home import Home
 
 MOST_BYTES = 2 << 30
@@ -186,9 +187,12 @@ def _generation(home: Home, base: Path | None) -> Iterator[tuple[sqlite3.Connect
         connection.execute("PRAGMA journal_mode=OFF")
         connection.execute("PRAGMA synchronous=NORMAL")
         yield connection, path.name
-    except BaseException:
+    except BaseException as error:
         connection.close()
         files.remove(path)
+        # SQLite says "database or disk is full", "disk I/O error", "attempt to write a readonly database".
+        if isinstance(error, sqlite3.OperationalError) and any(w in str(error) for w in ("full", "I/O", "readonly")):
+            raise Refused(f"can't write {path}: {error}", "free some space and try again") from error
         raise
     finally:
         connection.close()
@@ -224,6 +228,8 @@ def _settings(home: Home) -> dict[str, Any]:
     from . import config
 
     recall = config.load()["recall"]
+    # The bare name need not be on the PATH of the shell that the model has.
+    command = confirm_line.quote(launcher.launcher(home)) if launcher.record() else "experience-forge"
     return {
         "on": bool(recall.get("on", True)),
         "start_count": int(recall.get("start_count", 5)),
@@ -234,7 +240,7 @@ def _settings(home: Home) -> dict[str, Any]:
         "off_projects": [str(one) for one in recall.get("off_projects", [])],
         "frames": {
             language: {
-                name.partition(".frame_")[2]: text
+                name.partition(".frame_")[2]: text.replace("`experience-forge ", f"`{command} ")
                 for name, text in ruleset.messages(language).items()
                 if name.startswith("recall.frame_")
             }
