@@ -291,3 +291,12 @@ def test_forget_cleans_the_drafts_that_named_the_entry(run):
         assert run("forget", "leak")[0] == 0
     assert all(b"zanzibarium" not in data for data in tree(home.current().root).values())
     assert len(proposals.all(home.current())) == 1
+
+
+def test_a_draft_that_can_not_be_tested_says_so_and_ranks_behind(run):
+    """Without conditions a draft is allowed, labelled, and comes after those that can be tested, however old."""
+    bare = PITFALL.replace(PITFALL[PITFALL.index("applies_when"): PITFALL.index("signals")], "").replace("pip", "npm")
+    code, out, _ = run("draft", "--from", "-", "--json", stdin=bare)
+    assert code == 0 and any("cannot be tested" in each for each in json.loads(out)["drafts"][0]["warnings"])
+    run("draft", "--from", "-", stdin=PITFALL)
+    assert [p.id.partition("-")[0] for p in proposals.all(home.current())] == ["pip", "npm"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .lazy import Pattern
 
@@ -33,6 +34,12 @@ _PAIRS = (
 
 _TEXT = tuple((needle, Pattern(pattern)) for needle, pattern in _PAIRS)
 _RAW = tuple((needle.encode(), Pattern(pattern)) for needle, pattern in _PAIRS)
+_SHARED = (b"fail", b"rror")
+"""Parts of several needles: where none of them is, one search stands for all of those."""
+_RAW_BY_PART = tuple(
+    (part, tuple(pair for pair in _RAW if part in pair[0] and pair[0].isascii())) for part in _SHARED
+) + tuple((needle, ((needle, pattern),)) for needle, pattern in _RAW if not any(part in needle for part in _SHARED))
+_RAW_ASCII = tuple(group for group in _RAW_BY_PART if group[0].isascii())
 _LOOKED_AT = 20_000
 _REACH = 160
 
@@ -51,6 +58,7 @@ _LOOKING = Pattern(
 _THEN = Pattern(r"&&|\|\||;|\n")
 
 
+@lru_cache(maxsize=256)
 def only_looks(command: str) -> bool:
     """Whether a command only shows things: what its output says of failures is no failed check."""
     if not _LOOKING.match(command):
@@ -83,13 +91,19 @@ def failure_line(output: str) -> str:
 
 def raw_failed(line: bytes, begin: int = 0) -> bool:
     """The same on the raw JSON of a result from byte `begin` on, where a line break is `\\n`; may say yes too often."""
-    for needle, pattern in _RAW:
-        found = line.find(needle, begin)
-        while found >= 0:
-            first = max(line.rfind(b"\\n", max(begin, found - _REACH), found) + 2, found - _REACH)
-            last = found + len(needle) + 20
-            part = line[first:last].decode("utf-8", "replace").split('"content":')[-1].lstrip(' "')
-            if pattern.search(part):
-                return True
-            found = line.find(needle, last)
+    for part, pairs in _RAW_ASCII if line.isascii() else _RAW_BY_PART:
+        if line.find(part, begin) >= 0 and any(_raw_line_failed(line, begin, *pair) for pair in pairs):
+            return True
+    return False
+
+
+def _raw_line_failed(line: bytes, begin: int, needle: bytes, pattern: Pattern) -> bool:
+    found = line.find(needle, begin)
+    while found >= 0:
+        first = max(line.rfind(b"\\n", max(begin, found - _REACH), found) + 2, found - _REACH)
+        last = found + len(needle) + 20
+        text = line[first:last].decode("utf-8", "replace").split('"content":')[-1].lstrip(' "')
+        if pattern.search(text):
+            return True
+        found = line.find(needle, last)
     return False

@@ -22,22 +22,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-try:  # an installed faster library is used, never required
-    from orjson import loads as _quick_loads  # type: ignore[import-not-found, unused-ignore]
-except ImportError:
-    _quick_loads = json.loads
-
 _raw_decode = json.JSONDecoder().raw_decode
 
 
-def _loads(line: bytes) -> Any:
-    """As `json.loads` of a line that is known to begin with an object in UTF-8."""
+def _of_line(line: bytes) -> Any:
+    """As `json.loads` of a line that is known to begin with an object in UTF-8; two thirds of its time."""
     text = line.decode("utf-8", "surrogatepass")
     value, end = _raw_decode(text)
     if end != len(text):
         raise ValueError("more than one value")
     return value
 
+
+try:  # an installed faster library is used, never required
+    from orjson import loads as _quick_loads  # type: ignore[import-not-found, unused-ignore]
+
+    _line_loads = _quick_loads
+except ImportError:
+    _quick_loads, _line_loads = json.loads, _of_line
 
 _EDITS_RAW = frozenset(name.encode() for name in EDITS)
 PASSIVE = frozenset(
@@ -329,7 +331,7 @@ class _Walk:
     def _decoded(self, line: bytes) -> dict[str, Any] | None:
         """One record, or None when the line holds none; broken UTF-8 is read with marks and named."""
         try:
-            record = _quick_loads(line) if line[:2] != b'{"' else _loads(line)
+            record = _line_loads(line) if line[:2] == b'{"' else _quick_loads(line)
         except (ValueError, RecursionError):
             try:
                 record = json.loads(line.decode("utf-8", "replace"))

@@ -97,8 +97,11 @@ def load(home: Home, proposal_id: str, *, damaged: bool = False) -> Proposal:
 
 
 def all(home: Home) -> list[Proposal]:
-    """All open proposals that can be read, oldest first."""
-    return sorted(_read_all(home)[0], key=lambda p: (str(p.meta.get("created", "")), p.id))
+    """All open proposals that can be read, oldest first; drafts that cannot be tested rank behind."""
+    def rank(proposal: Proposal) -> tuple[bool, str, str]:
+        return proposal.meta.get("testable") is False, str(proposal.meta.get("created", "")), proposal.id
+
+    return sorted(_read_all(home)[0], key=rank)
 
 
 def unreadable(home: Home) -> list[str]:
