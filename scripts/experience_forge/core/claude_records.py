@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from json.decoder import scanstring
 
 from ..model import Event, EventKind, Speaker
 from . import checks_output, speakers
@@ -136,7 +137,8 @@ def read(lines: Lines, position: Position, full: bool) -> Iterator[Event]:
 
 def _unescaped(text: bytes) -> str:
     """The text of a JSON string's inside."""
-    return text.decode("utf-8") if b"\\" not in text else str(json.loads(b'"' + text + b'"'))
+    plain = text.decode("utf-8")
+    return str(scanstring(plain + '"', 0)[0]) if "\\" in plain else plain
 
 
 class _Walk:
@@ -207,15 +209,17 @@ class _Walk:
 
     def _result_at(self, raw: bytes, place: int, form: int) -> Event | bool:
         """A line with one result: its event, True when it needs none, False when it has to be decoded."""
-        begin = place if form == RESULT_BY_ID else raw.find(b'"tool_use_id":', place)
-        known = _RESULT_ID.search(raw, begin) if begin >= 0 else None
-        if known is None or raw.find(b'"tool_use_id":', known.end()) >= 0:
+        key = place + 2 if form == RESULT_BY_ID else raw.find(b'"tool_use_id":', place)
+        begin = raw.find(b'"', key + 14) + 1
+        end = raw.find(b'"', begin)
+        if key < place or end < begin or raw.find(b'"tool_use_id":', end) >= 0:
             return False
-        ident = known.group(1).decode()
+        ident = raw[begin:end].decode()
         call = self.at.calls.get(ident)
         if call is None:
             return raw.find(_DENIED_RAW, place, place + 290) < 0
-        if raw.find(b'"is_error":', place) >= 0 or _is_side(raw, place):
+        said = raw.find(b'"is_error":', place)
+        if said >= 0 and (b'"is_error":true' in raw or b'"is_error": true' in raw) or _is_side(raw, place):
             return False
         command = call[1]
         if command and not checks_output.only_looks(command) and checks_output.raw_failed(raw, place - 10):
@@ -495,6 +499,8 @@ def _utf8(raw: bytes) -> bool:
 
 
 def _is_side(raw: bytes, before: int) -> bool:
+    if raw.find(b'"isSidechain": false', 0, before) >= 0 or raw.find(b'"isSidechain":false', 0, before) >= 0:
+        return False
     side = raw.find(b'"isSidechain":', 0, before)
     return side >= 0 and raw[side + 14 : side + 19].lstrip().startswith(b"true")
 

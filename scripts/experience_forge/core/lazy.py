@@ -6,6 +6,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 
@@ -34,6 +35,10 @@ class Pattern:
     def findall(self, text: str) -> list[Any]:
         """As `re.Pattern.findall`."""
         return self._ready().findall(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """As `re.Pattern.finditer`."""
+        return self._ready().finditer(text)
 
     def split(self, text: str) -> list[str | Any]:
         """As `re.Pattern.split`."""

@@ -22,6 +22,10 @@ LONG_HEAD, LONG_TAIL = 400, 250
 START_REACH = 320
 CONTENT_WORDS = 120
 """Longer praise goes on to something else."""
+FEW = 20
+"""Prompts from which an index of hints pays; the Stop hook reads fewer."""
+COMMON = " etaoinshrdlucmwfgypbvkjxqz"
+"""Letters, the frequent ones first."""
 COMPLAINT_WORDS, COMPLAINT_HEAD = 300, 160
 """In a prompt above 300 characters a complaint about the work stands at its head: further in, the same words
 describe what is to be built."""
@@ -182,6 +186,10 @@ class Phrases:
         faults: list[str] = []
         self.cues = tuple(cue for item in rules.get("cues") or () if (cue := _cue(item, sets, faults)))
         self._hints = _indexed(self.cues)
+        self._grams: dict[str, list[tuple[str, set[int]]]] = {}
+        self._tiny: tuple[list[tuple[str, set[int]]], ...] = ([], [])
+        self._known_grams: frozenset[str] = frozenset()
+        self._asked = 0
         if faults:
             raise Invalid("rules/phrases.yaml does not hold", "restore the file or install again", faults)
         self.calm = Pattern("|".join(f"(?:{text})" for text in rules["calm"]))
@@ -205,7 +213,7 @@ class Phrases:
             return []
         hits: dict[str, Hit] = {}
         parts = _Parts(self, plain)
-        for number in sorted(self._hinted(plain)):
+        for number in sorted(self._hinted(plain, parts)):
             cue = self.cues[number]
             if not before.allows(cue.needs) or (cue.short and len(plain) > cue.short) or cue.kind in hits:
                 continue
@@ -224,12 +232,39 @@ class Phrases:
             del hits["correction"]
         return list(hits.values())
 
-    def _hinted(self, plain: str) -> set[int]:
-        """Numbers of the cues of which a hint stands in the text; a plain search each, and half of them in ASCII."""
+    def _hinted(self, plain: str, parts: _Parts) -> set[int]:
+        """Numbers of the cues of which a hint stands where cues are read."""
+        texts = _looked_at(plain)
+        if len(texts) > 1 and plain[0] == "@":
+            texts = (*texts, parts["start"][0].text)
+        text = "\n".join(texts)
         found: set[int] = set()
-        for numbers in [numbers for hint, numbers in self._hints[plain.isascii()] if hint in plain]:
-            found |= numbers
+        if self._asked < FEW:
+            self._asked += 1
+            for hint, numbers in self._hints[text.isascii()]:
+                if hint in text:
+                    found |= numbers
+            return found
+        index = self._index()
+        for gram in self._known_grams.intersection([text[place : place + 3] for place in range(len(text) - 2)]):
+            for hint, numbers in index[gram]:
+                if hint in text:
+                    found |= numbers
+        for hint, numbers in self._tiny[text.isascii()]:
+            if hint in text:
+                found |= numbers
         return found
+
+    def _index(self) -> dict[str, list[tuple[str, set[int]]]]:
+        if not self._grams:
+            for hint, numbers in self._hints[0]:
+                if len(hint) < 3:
+                    for tiny in self._tiny[: 1 + hint.isascii()]:
+                        tiny.append((hint, numbers))
+                else:
+                    self._grams.setdefault(_rarest(hint), []).append((hint, numbers))
+            self._known_grams = frozenset(self._grams)
+        return self._grams
 
     def _first(self, cue: Cue, texts: list[_Text], before: Before, plain: str) -> str:
         far = len(plain) > COMPLAINT_WORDS
@@ -289,6 +324,12 @@ def _indexed(cues: tuple[Cue, ...]) -> tuple[list[tuple[str, set[int]]], list[tu
             holders.setdefault(hint, set()).add(number)
     every = list(holders.items())
     return every, [(hint, numbers) for hint, numbers in every if hint.isascii()]
+
+
+def _rarest(hint: str) -> str:
+    """The three letters of a hint that the fewest texts hold."""
+    grams = [hint[place : place + 3] for place in range(len(hint) - 2)]
+    return max(grams, key=lambda gram: sum(COMMON.find(letter) % 30 for letter in gram))
 
 
 def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:

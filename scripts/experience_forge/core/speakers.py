@@ -99,9 +99,11 @@ _INTRODUCED = Pattern(
        |bot|copilot|codex|cursor|coderabbit|bugbot|gemini|chatgpt|output|logs?|errors?|message|trace(?:back)?
        |following|this|these|here|got|see|below|example|prompt|diff
        |评论|反馈|意见|建议|回复|他说|她说|报错|日志|输出|如下|结果|内容|错误|信息|提示)
-       [^\n:：]{0,40}[:：][ \t]*\n""",
+       [^\n:：]{0,40}\Z""",
     re.X | re.I,
 )
+_LINE_OPENS = Pattern(r"[:：][ \t]*\n")
+INTRODUCED_LONG = 80
 
 _FINDINGS = Pattern(
     r"""^[^\n]{0,80}\b(?:issues|errors|problems|findings|inconsistencies|concerns|nits|gaps|observations|bugs|warnings
@@ -111,6 +113,10 @@ _FINDINGS = Pattern(
 )
 """The head of a list of findings: what stands under it was written by a reviewer, a person or a tool."""
 FINDINGS_LONG = 250
+_FINDING_WORDS = (
+    "issues", "errors", "problems", "findings", "inconsistencies", "concerns", "nits", "gaps", "observations", "bugs",
+    "warnings", "vulnerabilities", "suggestions", "comments", "feedback", "问题", "错误", "缺陷", "建议", "意见",
+)  # fmt: skip
 
 _SEVERITY = Pattern(r"^\W{0,4}(?:Low|Medium|High|Critical|Minor|Major)\s(?:Severity|Priority|risk)\b", re.I | re.M)
 _REVIEW_WORDS = Pattern(
@@ -204,16 +210,34 @@ def _without_pastes(text: str) -> tuple[str, str]:
         return PASTE_PLACE
 
     rest = _TAG_BLOCK.sub(take, _FENCE.sub(take, text)) if "<" in text or "``" in text or "~~" in text else text
-    introduced = _INTRODUCED.search(rest) if "\n" in rest and (":" in rest or "：" in rest) else None
-    if introduced and len(rest) - introduced.end() > 80 and not _is_list(rest[introduced.end() :]):
-        taken.append(rest[introduced.end() :])
-        rest = rest[: introduced.end()]
-    listed = _FINDINGS.search(rest) if "\n" in rest else None
+    introduced = _introduced(rest) if len(rest) > INTRODUCED_LONG and "\n" in rest else -1
+    if 0 < introduced < len(rest) - INTRODUCED_LONG and not _is_list(rest[introduced:]):
+        taken.append(rest[introduced:])
+        rest = rest[:introduced]
+    listed = _FINDINGS.search(rest) if len(rest) > FINDINGS_LONG and "\n" in rest and _may_list(rest) else None
     if listed and len(rest) - listed.end() > FINDINGS_LONG:
         taken.append(rest[listed.start() :])
         rest = rest[: listed.start()]
     kept = _own_lines(rest, taken)
     return kept, "\n".join(taken)
+
+
+def _introduced(text: str) -> int:
+    """Where a line ends that introduces what follows (`the log says:`); -1 without one.
+
+    Only what stands before a colon at a line's end is searched: over the whole text it costs twenty times as much.
+    """
+    for colon in _LINE_OPENS.finditer(text):
+        place = colon.start()
+        begin = max(text.rfind(mark, 0, place) for mark in "\n:：") + 1
+        if _INTRODUCED.search(text[max(begin, place - 60) : place]):
+            return colon.end()
+    return -1
+
+
+def _may_list(text: str) -> bool:
+    low = text.lower()
+    return any(word in low for word in _FINDING_WORDS)
 
 
 def _is_list(text: str) -> bool:
