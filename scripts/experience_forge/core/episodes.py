@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_CALL, _RESULT = EventKind.CALL, EventKind.RESULT
 KEPT = 12
 REPEATED = 2
 """Edits after the same failing check from which they are rework of their own."""
@@ -66,12 +67,13 @@ class Tracker:
 
     def feed(self, event: Event) -> None:
         """One call or result of the agent."""
-        if event.kind is EventKind.CALL and is_edit(event):
+        if event.kind is _RESULT:
+            if event.denied:
+                self._fail(event, "", rejected=True)
+            elif event.command:
+                self._ran(event)
+        elif event.kind is _CALL and is_edit(event):
             self._edit(event)
-        elif event.kind is EventKind.RESULT and event.denied:
-            self._fail(event, "", rejected=True)
-        elif event.kind is EventKind.RESULT and event.command:
-            self._ran(event)
 
     def said(
         self, event: Event, *, correction: bool, paste_failed: bool, continues: bool, content: bool = False
@@ -121,7 +123,7 @@ class Tracker:
 
     def _ran(self, event: Event) -> None:
         now = self.open
-        if now is None or now.fresh or not _CHECK.search(event.command) or only_looks(event.command):
+        if now is None or now.fresh or only_looks(event.command) or not _CHECK.search(event.command):
             return
         now.last_turn, now.last_line = max(now.last_turn, event.turn), event.line
         if event.failed:

@@ -23,9 +23,9 @@ START_REACH = 320
 CONTENT_WORDS = 120
 """Longer praise goes on to something else."""
 FEW = 20
-"""Prompts from which an index of hints pays; the Stop hook reads fewer."""
-COMMON = " etaoinshrdlucmwfgypbvkjxqz"
-"""Letters, the frequent ones first."""
+"""Prompts from which looking hints up by words pays; the Stop hook reads fewer."""
+WORD_KEPT, WORDS_KEPT = 24, 20_000
+"""Words of a text that are remembered: how long, how many."""
 COMPLAINT_WORDS, COMPLAINT_HEAD = 300, 160
 """In a prompt above 300 characters a complaint about the work stands at its head: further in, the same words
 describe what is to be built."""
@@ -186,9 +186,8 @@ class Phrases:
         faults: list[str] = []
         self.cues = tuple(cue for item in rules.get("cues") or () if (cue := _cue(item, sets, faults)))
         self._hints = _indexed(self.cues)
-        self._grams: dict[str, list[tuple[str, set[int]]]] = {}
-        self._tiny: tuple[list[tuple[str, set[int]]], ...] = ([], [])
-        self._known_grams: frozenset[str] = frozenset()
+        self._by_start: dict[str, list[tuple[str, str, set[int]]]] = {}
+        self._known: dict[str, tuple[tuple[str, set[int]], ...]] = {}
         self._asked = 0
         if faults:
             raise Invalid("rules/phrases.yaml does not hold", "restore the file or install again", faults)
@@ -245,26 +244,28 @@ class Phrases:
                 if hint in text:
                     found |= numbers
             return found
-        index = self._index()
-        for gram in self._known_grams.intersection([text[place : place + 3] for place in range(len(text) - 2)]):
-            for hint, numbers in index[gram]:
+        known = self._known
+        for token in set(text.split()):
+            held = known.get(token)
+            for hint, numbers in self._held_by(token) if held is None else held:
                 if hint in text:
                     found |= numbers
-        for hint, numbers in self._tiny[text.isascii()]:
-            if hint in text:
-                found |= numbers
         return found
 
-    def _index(self) -> dict[str, list[tuple[str, set[int]]]]:
-        if not self._grams:
+    def _held_by(self, token: str) -> tuple[tuple[str, set[int]], ...]:
+        """The hints whose longest word is part of this word of a text; remembered, since words come again."""
+        if not self._by_start:
             for hint, numbers in self._hints[0]:
-                if len(hint) < 3:
-                    for tiny in self._tiny[: 1 + hint.isascii()]:
-                        tiny.append((hint, numbers))
-                else:
-                    self._grams.setdefault(_rarest(hint), []).append((hint, numbers))
-            self._known_grams = frozenset(self._grams)
-        return self._grams
+                word = max(hint.split(), key=len)
+                self._by_start.setdefault(word[:3], []).append((word, hint, numbers))
+        starts = {token[place : place + size] for size in (1, 2, 3) for place in range(len(token))}
+        some = [item for start in starts for item in self._by_start.get(start, ())]
+        held = tuple((hint, numbers) for word, hint, numbers in some if word in token)
+        if len(token) <= WORD_KEPT:
+            if len(self._known) >= WORDS_KEPT:
+                self._known.clear()
+            self._known[token] = held
+        return held
 
     def _first(self, cue: Cue, texts: list[_Text], before: Before, plain: str) -> str:
         far = len(plain) > COMPLAINT_WORDS
@@ -324,12 +325,6 @@ def _indexed(cues: tuple[Cue, ...]) -> tuple[list[tuple[str, set[int]]], list[tu
             holders.setdefault(hint, set()).add(number)
     every = list(holders.items())
     return every, [(hint, numbers) for hint, numbers in every if hint.isascii()]
-
-
-def _rarest(hint: str) -> str:
-    """The three letters of a hint that the fewest texts hold."""
-    grams = [hint[place : place + 3] for place in range(len(hint) - 2)]
-    return max(grams, key=lambda gram: sum(COMMON.find(letter) % 30 for letter in gram))
 
 
 def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:

@@ -22,6 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_CALL, _RESULT, _PROMPT, _ANSWER = EventKind.CALL, EventKind.RESULT, EventKind.PROMPT, EventKind.ANSWER
+"""A member of an enum costs a search each time that it is named; there are many events."""
+
 QUOTE = 200
 WORK_REACH = 3
 """Turns for which an edit or a run counts as what a complaint is about."""
@@ -82,19 +85,23 @@ class Watch:
     def feed(self, event: Event) -> None:
         """One event, in the order of the session."""
         state = self.before
-        if event.kind is EventKind.PROMPT:
-            self._prompt(event)
-        elif event.kind is EventKind.CALL and (event.command or is_edit(event)):
-            state.calls += 1
-            state.stopped = False  # it was told why and went on: the next prompt speaks of what came after
-            state.acted = event.turn
-            state.tools = True
-            state.edits += is_edit(event)
-            self.tracker.feed(event)
-        elif event.kind is EventKind.RESULT:
+        kind = event.kind
+        if kind is _CALL:
+            edits = is_edit(event)
+            if edits or event.command:
+                state.calls += 1
+                state.stopped = False  # it was told why and went on: the next prompt speaks of what came after
+                state.acted = event.turn
+                state.tools = True
+                state.edits += edits
+            if edits:
+                self.tracker.feed(event)
+        elif kind is _RESULT:
             self.tracker.feed(event)
             self._ran(event)
-        elif event.kind is EventKind.ANSWER:
+        elif kind is _PROMPT:
+            self._prompt(event)
+        elif kind is _ANSWER:
             state.spoke = True
             state.asked = bool(_ASKS.search(event.text[-200:]))
             self._explained(event)

@@ -6,6 +6,7 @@ delete their transcripts. On large amounts two processes read side by side.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sqlite3
@@ -26,7 +27,9 @@ NAME = "scan.db"
 VERSION = 3
 PARALLEL_BYTES = 48 << 20
 """Below this much to read a second process costs more than it gains."""
-PROCESSES = 2
+PROCESSES = 3
+"""At most this many, and a core is left to the person where there are three or more."""
+ROWS_HELD = 256
 KEPT_A_SESSION = 20
 STATE_LIMIT = 200_000
 
@@ -78,19 +81,28 @@ def scan(
         known = {row[0]: row[1:] for row in connection.execute("SELECT path, size, mtime FROM sessions")}
         todo, sizes = _changed(paths, known)
         results: dict[str, Scanned] = {}
-        rows = []
+        rows: list[tuple[Any, ...]] = []
+        changed = 0
         states = _states(connection, [path for path, _ in todo]) if known else {}
         read_bytes = sum(size - _offset(states.get(path, "")) for path, size in todo)
         for done, (path, scanned, state) in enumerate(_read(todo, states, read_bytes), 1):
             results[path] = scanned
             rows.append(_row(scanned, sizes[path], state))
+            changed += 1
+            if len(rows) >= ROWS_HELD:
+                _keep_rows(connection, rows, keep)
             advance(len(paths) - len(todo) + done)
-        if keep and rows:
-            with connection:
-                connection.executemany(f"INSERT OR REPLACE INTO sessions VALUES ({','.join('?' * 11)})", rows)
+        _keep_rows(connection, rows, keep)
         wanted = {str(path) for path in paths}
         old = _kept(connection, wanted - set(results))
-    return Scan((*results.values(), *old), max(0, read_bytes), len(rows))
+    return Scan((*results.values(), *old), max(0, read_bytes), changed)
+
+
+def _keep_rows(connection: sqlite3.Connection, rows: list[tuple[Any, ...]], keep: bool) -> None:
+    if keep and rows:
+        with connection:
+            connection.executemany(f"INSERT OR REPLACE INTO sessions VALUES ({','.join('?' * 11)})", rows)
+    rows.clear()
 
 
 def grouped(scanned: Scan, threshold: float) -> list[list[tuple[Scanned, Finding]]]:
@@ -162,8 +174,14 @@ def _read(todo: Sequence[tuple[str, int]], states: dict[str, str], size: int) ->
     if size < PARALLEL_BYTES or (os.cpu_count() or 1) < 2 or len(names) < 2:
         yield from map(read_one, names, given)
         return
-    with ProcessPoolExecutor(max_workers=PROCESSES) as pool:
+    # Nothing that reading makes points in circles; looking for circles takes a twentieth of the time.
+    with ProcessPoolExecutor(max_workers=_processes(), initializer=gc.disable) as pool:
         yield from pool.map(read_one, names, given, chunksize=max(1, min(16, len(names) // 16)))
+
+
+def _processes() -> int:
+    cores = os.cpu_count() or 1
+    return max(2, min(PROCESSES, cores - 1))
 
 
 def _resumed(state: str) -> tuple[readers.Position | None, Any]:
