@@ -336,7 +336,7 @@ def test_s14_computed_values_of_a_draft_are_ignored(run):
         "remind",
         False,
         1,
-        0,
+        3,  # what a stated preference weighs by the rules, not the 10 that it brought
         False,
     )
     assert "confirmed" not in text and "confidence" not in text

@@ -79,12 +79,13 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     entry = _placed(home, entry, base, options)
     text = codec.render(entry)
     codec.parse(text)
-    signals = [dict(signal) for signal in given.signals] or _implied(entry)
+    lowest = provenance.lowest(entry.sources)
+    foreign = options.imported or lowest in (Provenance.TOOL, Provenance.DOCUMENT)
+    signals = [dict(signal) for signal in given.signals] or ([] if foreign else _implied(entry))
     score = scoring.of_kinds([str(signal["kind"]) for signal in signals], ruleset.load("scoring"))
     warnings += [f"can't be checked for changes: {fault}" for fault in unbound]
     warnings += [f"{kind}: {count} taken out" for kind, count in sorted(removed.items())]
-    lowest = provenance.lowest(entry.sources)
-    if options.imported or lowest in (Provenance.TOOL, Provenance.DOCUMENT):
+    if foreign:
         lines = [f"{s.session} line {s.line}: {s.quote}" for s in entry.sources if s.provenance is lowest]
         warnings.append(f"source is a {lowest.value}, not the user: {'; '.join(lines) or 'no line given'}")
     if given.ignored:
