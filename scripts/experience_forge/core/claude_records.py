@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from ..model import Event, EventKind, Speaker
 from . import checks_output, speakers
@@ -67,17 +67,6 @@ PASSIVE = frozenset(
 )
 """Tools that change nothing and check nothing: no detector looks at them."""
 
-TELLING = (
-    b"oot cause",
-    b"urns out",
-    b"trade-off",
-    b"ndocumented",
-    "根因".encode(),
-    "根本原因".encode(),
-    "原来是".encode(),
-)
-"""Answers that hold one of these are read though another answer follows: they explain a cause or a choice."""
-
 _new = object.__new__
 """A frozen dataclass sets its fields one by one, which costs three times as much as filling its dictionary."""
 _CALL, _RESULT, _MODEL, _TOOL = EventKind.CALL, EventKind.RESULT, Speaker.MODEL, Speaker.TOOL
@@ -124,7 +113,7 @@ _USER_SAID = Pattern(r"(?:the user said|provided the following (?:reason|feedbac
 
 def read(lines: Lines, position: Position, full: bool) -> Iterator[Event]:
     """The events of a transcript from `position` on; damaged lines are named there and passed over."""
-    walk = _Walk(position, full)
+    walk = _Walk(position, full, lines.telling)
     for piece in lines.chunks():
         if piece is None:
             position.name_damaged(position.line + 1)
@@ -141,15 +130,31 @@ def _unescaped(text: bytes) -> str:
     return str(scanstring(plain + '"', 0)[0]) if "\\" in plain else plain
 
 
+class _Telling:
+    """Finds the words of some phrases in a raw answer; may say yes too often, never no wrongly."""
+
+    def __init__(self, phrases: Sequence[str]) -> None:
+        low = [phrase.lower() for phrase in phrases]
+        self.plain = tuple({phrase.split()[0].encode(): 0 for phrase in low if phrase.isascii()})
+        self.other = tuple(phrase.encode() for phrase in low if not phrase.isascii())
+
+    def may_hold(self, raw: bytes) -> bool:
+        """Whether one of the phrases may stand in the line, in any case, escaped or not."""
+        low = raw.lower()
+        if b"\\u" in low or any(map(low.__contains__, self.plain)):
+            return True
+        return not raw.isascii() and any(map(raw.__contains__, self.other))
+
+
 class _Walk:
     """Turns records into events; what must outlive one call is in the position."""
 
-    def __init__(self, position: Position, full: bool) -> None:
+    def __init__(self, position: Position, full: bool, telling: Sequence[str] | None) -> None:
         self.at = position
         self.full = full
         self.line = position.line
-        self.held: list[tuple[int, bytes]] = []
-        self.failures = 0
+        self.held: tuple[int, bytes] | None = None
+        self.telling = None if telling is None else _Telling(telling)
 
     def one_by_one(self, piece: bytes, lines: Lines) -> Iterator[Event]:
         """Events of a piece, each line decoded or looked at on its own; the form is looked at for nothing."""
@@ -164,7 +169,7 @@ class _Walk:
 
         What stands right behind `"content":` names most lines that nobody needs by one lookup.
         """
-        number, held, form_of = self.at.line, self.held, _FORMS.get
+        number, telling, form_of = self.at.line, self.telling, _FORMS.get
         cut = piece.split(b"\n")
         cut.pop()
         lines.counted = len(cut)
@@ -197,13 +202,14 @@ class _Walk:
                                 yield event
                                 continue
                     elif raw.find(b'"user"', 0, place) < 0 and not _is_side(raw, place):
-                        held.append((number, raw))
-                        self.line = number
-                        continue
+                        if telling is not None and not telling.may_hold(raw):
+                            self.held = (number, raw)
+                            self.line = number
+                            continue
+                        self.held = None
             events = self.quick(raw, number)
             if events is None:
                 yield from self.slow(raw, number, lines)
-                held = self.held
             elif events:
                 yield from events
 
@@ -219,7 +225,7 @@ class _Walk:
         if call is None:
             return raw.find(_DENIED_RAW, place, place + 290) < 0
         said = raw.find(b'"is_error":', place)
-        if said >= 0 and (b'"is_error":true' in raw or b'"is_error": true' in raw) or _is_side(raw, place):
+        if (said >= 0 and (b'"is_error":true' in raw or b'"is_error": true' in raw)) or _is_side(raw, place):
             return False
         command = call[1]
         if command and not checks_output.only_looks(command) and checks_output.raw_failed(raw, place - 10):
@@ -256,7 +262,10 @@ class _Walk:
             return None if event is None else (event,)
         if raw.find(b'"user"', 0, begin) >= 0:
             return None
-        self.held.append((number, raw))
+        if self.telling is None or self.telling.may_hold(raw):
+            self.held = None
+            return None
+        self.held = (number, raw)
         return ()
 
     def _quick_other(self, raw: bytes) -> Sequence[Event] | None:
@@ -305,18 +314,14 @@ class _Walk:
         return event
 
     def last_answer(self) -> Iterator[Event]:
-        """The answers held back in a turn that are looked at: the last one, and after a failure those that explain."""
-        held, self.held = self.held, []
-        failures, self.failures = self.failures, 0
-        line = self.line
-        for number, raw in held:
-            last = number == held[-1][0]
-            if last or (failures and any(needle in raw for needle in TELLING)):
-                self.line = number
-                record = self._decoded(raw)
-                if record is not None:
-                    yield from self.record(record)
-        self.line = line
+        """The last answer of a turn, when it tells nothing: only whether it asks counts."""
+        held, self.held = self.held, None
+        if held is not None:
+            line, self.line = self.line, held[0]
+            record = self._decoded(held[1])
+            if record is not None:
+                yield from self.record(record)
+            self.line = line
 
     def slow(self, raw: bytes, number: int, lines: Lines) -> Iterator[Event]:
         """Events of a line by decoding it; a line that holds no record is named."""
@@ -409,7 +414,6 @@ class _Walk:
         command = call[1] if call else ""
         if command and not failed and not checks_output.only_looks(command):
             failed = checks_output.failed(text)
-        self.failures += failed
         kept = text[:RESULT_KEPT] if failed or self.full else ""
         yield self._event(
             EventKind.RESULT, Speaker.TOOL, kept, call_id=ident, call=call, failed=failed, denied=denied, record=record
@@ -425,6 +429,7 @@ class _Walk:
             if not isinstance(block, dict):
                 continue
             if block.get("type") == "text" and isinstance(block.get("text"), str):
+                self.held = None  # not the last one any more
                 yield self._event(EventKind.ANSWER, Speaker.MODEL, block["text"], record=record)
             elif block.get("type") == "tool_use":
                 value = block.get("input")

@@ -9,6 +9,7 @@ from ..fast import system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, BinaryIO
 
 BLOCK_BYTES = 1 << 18
@@ -83,9 +84,11 @@ class Lines:
     whole. Lines above 16 MB come as `None`.
     """
 
-    def __init__(self, file: BinaryIO, position: Position) -> None:
+    def __init__(self, file: BinaryIO, position: Position, telling: Sequence[str] | None = None) -> None:
         self._file = file
         self._position = position
+        self.telling = telling
+        """Of the answers within a turn only those with one of these phrases are wanted; None: all."""
         self.torn = False
         self.counted = -1
         """How many lines the last piece has, when its reader has counted them; -1 otherwise."""

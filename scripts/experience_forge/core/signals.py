@@ -225,6 +225,11 @@ class Watch:
             self.before, self.signals, self.tracker = _State(), [], Tracker()
 
 
+def telling(explain: Mapping[str, Any]) -> tuple[str, ...]:
+    """The phrases without which an answer explains neither a cause nor a choice."""
+    return tuple(str(phrase) for name in ("root_cause", "design") for phrase in explain.get(name) or ())
+
+
 @dataclass
 class _State:
     """What happened before the next prompt."""

@@ -113,7 +113,8 @@ def _watched(rules: "dict[str, Any]", state: "dict[str, Any]", path: str, size: 
     with open(path, "rb") as file:
         if (not state and size > FIRST_REACH) or size - position.offset > MOST:
             position.offset = _line_start(file, size - FIRST_REACH)
-        for event in claude_records.read(lines.Lines(file, position), position, False):
+        telling = signals.telling(rules["scoring"].get("explain") or {})
+        for event in claude_records.read(lines.Lines(file, position, telling), position, False):
             watch.feed(event)
     return watch, position
 

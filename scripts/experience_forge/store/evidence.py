@@ -25,10 +25,14 @@ def excerpt(text: str) -> str:
     return cleaned if len(cleaned) <= EXCERPT else cleaned[: EXCERPT - 1] + "…"
 
 
+def digest(text: str) -> str:
+    """The hash by which the words of a record are known again."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def record(session: str, path: str, line: int, text: str, **more: Any) -> dict[str, Any]:
     """One piece of evidence: where it stands, the hash of the words as they were, the redacted excerpt."""
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return {"session": session, "path": path, "line": line, "sha256": digest, "excerpt": excerpt(text), **more}
+    return {"session": session, "path": path, "line": line, "sha256": digest(text), "excerpt": excerpt(text), **more}
 
 
 def put(home: Home, session: str, records: Iterable[Mapping[str, Any]]) -> Path:

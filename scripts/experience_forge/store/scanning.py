@@ -129,31 +129,49 @@ def grouped(scanned: Scan, threshold: float) -> list[list[tuple[Scanned, Finding
 def keep_evidence(home: Home, groups: Iterable[Sequence[tuple[Scanned, Finding]]]) -> int:
     """Copy what was found into `evidence/`, redacted, with its address; returns how many excerpts."""
     by_session: dict[str, list[dict[str, Any]]] = {}
+    kept: dict[str, list[dict[str, Any]]] = {}
     for group in groups:
         for session, finding in group[:5]:
-            record = evidence.record(
-                session.id,
-                session.path,
-                finding.line,
-                finding.quote,
-                kind=finding.kinds[0],
-                turn=finding.turn,
-                detector=finding.detector,
-                errors=[evidence.excerpt(error) for error in finding.errors],
-            )
+            if session.id not in kept:
+                kept[session.id] = evidence.get(home, session.id)
+            record = _kept_record(kept[session.id], session, finding) or _record(session, finding)
             by_session.setdefault(session.id, []).append(record)
     for name, records in by_session.items():
-        old = [item for item in evidence.get(home, name) if all(item.get("sha256") != new["sha256"] for new in records)]
-        if evidence.get(home, name) != [*old, *records]:
+        old = [item for item in kept[name] if all(item.get("sha256") != new["sha256"] for new in records)]
+        if kept[name] != [*old, *records]:
             evidence.put(home, name, [*old, *records])
     return sum(map(len, by_session.values()))
+
+
+def _record(session: Scanned, finding: Finding) -> dict[str, Any]:
+    return evidence.record(
+        session.id,
+        session.path,
+        finding.line,
+        finding.quote,
+        kind=finding.kinds[0],
+        turn=finding.turn,
+        detector=finding.detector,
+        errors=[evidence.excerpt(error) for error in finding.errors],
+    )
+
+
+def _kept_record(kept: Iterable[dict[str, Any]], session: Scanned, finding: Finding) -> dict[str, Any] | None:
+    """What was kept of this finding before: a second scan has no need of the redactor, which takes long to load."""
+    digest = evidence.digest(finding.quote)
+    wanted = (session.path, finding.line, digest, finding.kinds[0], finding.turn, finding.detector)
+    for item in kept:
+        found = tuple(item.get(name) for name in ("path", "line", "sha256", "kind", "turn", "detector"))
+        if found == wanted and len(item.get("errors") or ()) == len(finding.errors):
+            return item
+    return None
 
 
 def read_one(path: str, state: str) -> tuple[str, Scanned, str]:
     """Read one session from where its state says; the state to go on from comes back. Never raises for bad data."""
     try:
         position, watch = _resumed(state)
-        session = readers.open_session(Path(path), position)
+        session = readers.open_session(Path(path), position, telling=session_signals.detectors().telling)
         if session.position.offset == 0:
             watch = session_signals.detectors().watch(keep_turns=False)
         for event in session.events():

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.phrases import Phrases
 from ..core.scoring import Weights
-from ..core.signals import Turn, Watch
+from ..core.signals import Turn, Watch, telling
 from ..errors import Refused
 from ..fast import home as fast_home
 from ..model import Episode, SessionInfo, Signal
@@ -23,6 +23,11 @@ class Detectors:
     phrases: Phrases
     weights: Weights
     explain: dict[str, Any]
+
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """What an answer holds that a detector looks at."""
+        return telling(self.explain)
 
     def watch(self, *, keep_turns: bool = True) -> Watch:
         """A fresh watch over one session."""
@@ -58,7 +63,7 @@ def of_file(path: Path, *, full: bool = False) -> Explained:
         Refused: when it can't be read.
         Invalid: when no reader knows its format.
     """
-    session = readers.open_session(path, full=full)
+    session = readers.open_session(path, full=full, telling=detectors().telling)
     watch = detectors().watch()
     for event in session.events():
         watch.feed(event)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,15 @@ def reader_of(head: bytes) -> Any | None:
 class Session:
     """One transcript being read; `events()` may be called once, `info` and `position` hold after it."""
 
-    def __init__(self, path: Path, reader: Any, position: Position, full: bool) -> None:
+    def __init__(
+        self, path: Path, reader: Any, position: Position, full: bool, telling: Sequence[str] | None = None
+    ) -> None:
         self.path = path
         self.client: str = reader.CLIENT
         self.position = position
         self._reader = reader
         self._full = full
+        self._telling = telling
 
     def events(self) -> Iterator[Event]:
         """The events after the position, in the order of the file.
@@ -56,7 +59,7 @@ class Session:
         except OSError as error:
             raise Refused(f"can't read {self.path}: {error.strerror}", "check the path and its permissions") from error
         with file:
-            yield from self._reader.read(Lines(file, self.position), self.position, self._full)
+            yield from self._reader.read(Lines(file, self.position, self._telling), self.position, self._full)
 
     @property
     def info(self) -> SessionInfo:
@@ -73,7 +76,9 @@ class Session:
         )
 
 
-def open_session(path: Path, position: Position | None = None, *, full: bool = False) -> Session:
+def open_session(
+    path: Path, position: Position | None = None, *, full: bool = False, telling: Sequence[str] | None = None
+) -> Session:
     """Choose the reader by content and make ready to read.
 
     Args:
@@ -81,6 +86,8 @@ def open_session(path: Path, position: Position | None = None, *, full: bool = F
             than it, or holds another session.
         full: decode every record and keep the text of all tool results; slower by a factor of two
             to three, and finds damage inside records that the quick way passes over.
+        telling: of the answers within a turn only those that may hold one of these phrases are given,
+            and the last one; None gives all.
 
     Raises:
         Refused: when the file can't be read.
@@ -99,7 +106,7 @@ def open_session(path: Path, position: Position | None = None, *, full: bool = F
     if position is None or position.offset > size or not position.fits(head):
         position = Position()
     position.remember(head)
-    return Session(path, reader, position, full)
+    return Session(path, reader, position, full, telling)
 
 
 def damaged(path: Path) -> tuple[int, ...]:

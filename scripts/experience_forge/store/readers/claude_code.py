@@ -18,6 +18,8 @@ _KNOWN_TYPE = re.compile(
 
 def sniff(head: bytes) -> bool:
     """Whether a file that begins with `head` holds records of this client; a damaged start is allowed."""
+    if head[:1] == b"{" and _KNOWN_TYPE.search(head, 0, 4096):
+        return True
     lines = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n")
     if lines[0].startswith((b"<!--", b"#", b"_**")):
         return False  # a Markdown export may quote such records
