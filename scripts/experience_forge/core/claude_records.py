@@ -74,6 +74,8 @@ _CALL, _RESULT, _MODEL, _TOOL = EventKind.CALL, EventKind.RESULT, Speaker.MODEL,
 TEXT_KEPT = 20_000
 RESULT_KEPT = 4_000
 OPEN_CALLS = 500
+STEM = 5
+"""Letters by which phrases are looked for first; many share them."""
 INTERRUPT = "[Request interrupted by user"
 
 _FORM = re.compile(
@@ -131,19 +133,25 @@ def _unescaped(text: bytes) -> str:
 
 
 class _Telling:
-    """Finds the words of some phrases in a raw answer; may say yes too often, never no wrongly."""
+    """Finds some phrases in a raw answer; may say yes too often, never no wrongly."""
 
     def __init__(self, phrases: Sequence[str]) -> None:
-        low = [phrase.lower() for phrase in phrases]
-        self.plain = tuple({phrase.split()[0].encode(): 0 for phrase in low if phrase.isascii()})
-        self.other = tuple(phrase.encode() for phrase in low if not phrase.isascii())
+        self.plain: dict[bytes, list[bytes]] = {}
+        self.other = []
+        for phrase in phrases:
+            raw = phrase.lower().encode()
+            if not raw.isascii() or b'"' in raw or b"\\" in raw:
+                self.other.append(raw)
+            else:
+                self.plain.setdefault(raw.split()[0][:STEM], []).append(raw)
 
-    def may_hold(self, raw: bytes) -> bool:
-        """Whether one of the phrases may stand in the line, in any case, escaped or not."""
-        low = raw.lower()
-        if b"\\u" in low or any(map(low.__contains__, self.plain)):
-            return True
-        return not raw.isascii() and any(map(raw.__contains__, self.other))
+    def may_hold(self, raw: bytes, begin: int) -> bool:
+        """Whether one of the phrases may stand in the line from byte `begin` on, in any case, escaped or not."""
+        low = raw[begin:].lower()
+        for stem in self.plain:
+            if stem in low and any(map(low.__contains__, self.plain[stem])):
+                return True
+        return b"\\u" in low or (not low.isascii() and any(map(low.__contains__, self.other)))
 
 
 class _Walk:
@@ -178,7 +186,7 @@ class _Walk:
             number += 1
             place = raw.find(b'"content":') + 10
             form = form_of(raw[place : place + 18]) or form_of(raw[place : place + 16], 0)
-            if form and place > 9 and raw[-1:] == b"}" and raw[:2] == b'{"' and (plain or raw.isascii() or _utf8(raw)):
+            if form and place > 9 and raw[-1] == 125 and raw[:2] == b'{"' and (plain or raw.isascii() or _utf8(raw)):
                 if form >= RESULT:
                     self.line = number
                     result = self._result_at(raw, place, form)
@@ -202,7 +210,7 @@ class _Walk:
                                 yield event
                                 continue
                     elif raw.find(b'"user"', 0, place) < 0 and not _is_side(raw, place):
-                        if telling is not None and not telling.may_hold(raw):
+                        if telling is not None and not telling.may_hold(raw, place):
                             self.held = (number, raw)
                             self.line = number
                             continue
@@ -262,7 +270,7 @@ class _Walk:
             return None if event is None else (event,)
         if raw.find(b'"user"', 0, begin) >= 0:
             return None
-        if self.telling is None or self.telling.may_hold(raw):
+        if self.telling is None or self.telling.may_hold(raw, begin):
             self.held = None
             return None
         self.held = (number, raw)
