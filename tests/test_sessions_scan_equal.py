@@ -74,3 +74,29 @@ def test_a_hint_is_found_by_words_as_by_searching():
         fresh.find("warm up, please", before)
     assert [fresh.find(text, before) for text in texts] == slow
     assert [fresh.find(text, before) for text in texts] == slow
+
+
+def test_a_call_that_is_no_json_is_a_damaged_line(tmp_path):
+    """A command with an escape that JSON does not know ends no scan; its line is named."""
+    call = '{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash",'
+    bad = call + '"input":{"command":"dir C:\\x"}}]}}'
+    good = '{"type":"user","message":{"role":"user","content":"show the folder"}}'
+    path = tmp_path / "s.jsonl"
+    path.write_text(f"{good}\n{bad}\n{good}\n", encoding="utf-8")
+    explained = session_signals.of_file(path)
+    assert explained.info.damaged == (2,) and explained.info.turns == 2
+
+
+@pytest.mark.parametrize("said", ["The Root Cause is the cache.", "The r\\u006fot cause is the cache.", "根本原因是缓存。"])
+def test_an_explanation_within_a_turn_counts_in_any_writing(tmp_path, said):
+    """An answer that names a cause after two failures counts though others follow, in any case, escaped or not."""
+    lines = ['{"type":"user","message":{"role":"user","content":"make the tests pass"}}']
+    head = '{"type":"assistant","message":{"role":"assistant","content":[{'
+    for number in range(2):
+        lines.append(head + f'"type":"tool_use","id":"t{number}","name":"Bash","input":{{"command":"pytest"}}}}]}}}}')
+        result = f'"type":"tool_result","tool_use_id":"t{number}","is_error":true,"content":"1 failed"'
+        lines.append('{"type":"user","message":{"role":"user","content":[{' + result + "}]}}")
+    lines += [head + f'"type":"text","text":"{text}"}}]}}}}' for text in (said, "Now I mend it.")]
+    path = tmp_path / "s.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert [signal.kind.value for signal in session_signals.of_file(path).signals] == ["root-cause"]

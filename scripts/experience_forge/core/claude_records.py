@@ -2,8 +2,7 @@
 
 Most bytes are thinking, file contents and bookkeeping that no detector needs. A line is passed over
 on its raw form when its beginning says so beyond doubt (both spacings of keys); every other line is
-decoded. A quotation mark inside a JSON string is escaped, so `"type":"thinking"` with bare quotes is
-always structure, never text.
+decoded (`claude_forms` has the forms).
 """
 
 from __future__ import annotations
@@ -11,61 +10,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from ..model import Event, EventKind, Speaker
 from . import checks_output, speakers
+from .claude_forms import (
+    CALL,
+    CALL_HEAD,
+    CALL_PATH,
+    COMMAND,
+    EDITS_RAW,
+    FORM,
+    FORMS,
+    PASSIVE,
+    RESULT,
+    RESULT_BY_ID,
+    RESULT_ID,
+    THINKING,
+    Telling,
+    is_side,
+    is_utf8,
+    line_loads,
+    quick_loads,
+    unescaped,
+)
 from .lazy import Pattern
 from .lines import Lines, Position
-from .tools import EDITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-_raw_decode = json.JSONDecoder().raw_decode
-
-
-def _of_line(line: bytes) -> Any:
-    """As `json.loads` of a line that is known to begin with an object in UTF-8; two thirds of its time."""
-    text = line.decode("utf-8", "surrogatepass")
-    value, end = _raw_decode(text)
-    if end != len(text):
-        raise ValueError("more than one value")
-    return value
-
-
-try:  # an installed faster library is used, never required
-    from orjson import loads as _quick_loads  # type: ignore[import-not-found, unused-ignore]
-
-    _line_loads = _quick_loads
-except ImportError:
-    _quick_loads, _line_loads = json.loads, _of_line
-
-_EDITS_RAW = frozenset(name.encode() for name in EDITS)
-PASSIVE = frozenset(
-    {
-        b"Read",
-        b"Grep",
-        b"Glob",
-        b"LS",
-        b"TodoWrite",
-        b"TodoRead",
-        b"WebFetch",
-        b"WebSearch",
-        b"Task",
-        b"Agent",
-        b"TaskCreate",
-        b"TaskUpdate",
-        b"TaskList",
-        b"TaskGet",
-        b"NotebookRead",
-        b"ToolSearch",
-        b"BashOutput",
-        b"TaskOutput",
-    }
-)
-"""Tools that change nothing and check nothing: no detector looks at them."""
 
 _new = object.__new__
 """A frozen dataclass sets its fields one by one, which costs three times as much as filling its dictionary."""
@@ -74,35 +47,8 @@ _CALL, _RESULT, _MODEL, _TOOL = EventKind.CALL, EventKind.RESULT, Speaker.MODEL,
 TEXT_KEPT = 20_000
 RESULT_KEPT = 4_000
 OPEN_CALLS = 500
-STEM = 5
-"""Letters by which phrases are looked for first; many share them."""
 INTERRUPT = "[Request interrupted by user"
 
-_FORM = re.compile(
-    rb'"content": ?\[\{(?:"type": ?"(?:(thinking|redacted_thinking)"'
-    rb'|tool_use", ?"id": ?"([^"\\]+)", ?"name": ?"([^"\\]+)", ?"input": ?|(text)"|(tool_result)")|"(tool_use_id)")'
-)
-THINKING, CALL, ANSWER, RESULT, RESULT_BY_ID = 1, 3, 4, 5, 6
-_FORMS = {
-    b' [{"type": "thinki': THINKING,
-    b'[{"type":"thinking': THINKING,
-    b' [{"type": "redact': THINKING,
-    b'[{"type":"redacted': THINKING,
-    b' [{"type": "tool_u': CALL,
-    b'[{"type":"tool_use': CALL,
-    b' [{"type": "text",': ANSWER,
-    b'[{"type":"text","t': ANSWER,
-    b' [{"type": "tool_r': RESULT,
-    b'[{"type":"tool_res': RESULT,
-    b' [{"tool_use_id": ': RESULT_BY_ID,
-    b'[{"tool_use_id":': RESULT_BY_ID,
-}
-"""What a line holds by the 18 (or 16) bytes behind `"content":`, in both spacings of keys."""
-_CALL_HEAD = re.compile(rb' ?\[\{"type": ?"tool_use", ?"id": ?"([^"\\]+)", ?"name": ?"([^"\\]+)"')
-_STRING = rb'"([^"\\]*(?:\\.[^"\\]*)*)"'
-_COMMAND = re.compile(rb'(?:, ?"input": ?)?\{(?:"description": ?"[^"\\]*", ?)?"command": ?' + _STRING)
-_CALL_PATH = re.compile(rb'(?:, ?"input": ?)?\{(?:"replace_all": ?\w+, ?)?"(?:file_path|notebook_path)": ?' + _STRING)
-_RESULT_ID = re.compile(rb'"tool_use_id": ?"([^"\\]+)"')
 _DENIED_RAW = b"The user doesn't want to"
 _DENIED = (
     "The user doesn't want to proceed with this tool use",
@@ -126,34 +72,6 @@ def read(lines: Lines, position: Position, full: bool) -> Iterator[Event]:
     yield from walk.last_answer()
 
 
-def _unescaped(text: bytes) -> str:
-    """The text of a JSON string's inside."""
-    plain = text.decode("utf-8")
-    return str(scanstring(plain + '"', 0)[0]) if "\\" in plain else plain
-
-
-class _Telling:
-    """Finds some phrases in a raw answer; may say yes too often, never no wrongly."""
-
-    def __init__(self, phrases: Sequence[str]) -> None:
-        self.plain: dict[bytes, list[bytes]] = {}
-        self.other = []
-        for phrase in phrases:
-            raw = phrase.lower().encode()
-            if not raw.isascii() or b'"' in raw or b"\\" in raw:
-                self.other.append(raw)
-            else:
-                self.plain.setdefault(raw.split()[0][:STEM], []).append(raw)
-
-    def may_hold(self, raw: bytes, begin: int) -> bool:
-        """Whether one of the phrases may stand in the line from byte `begin` on, in any case, escaped or not."""
-        low = raw[begin:].lower()
-        for stem in self.plain:
-            if stem in low and any(map(low.__contains__, self.plain[stem])):
-                return True
-        return b"\\u" in low or (not low.isascii() and any(map(low.__contains__, self.other)))
-
-
 class _Walk:
     """Turns records into events; what must outlive one call is in the position."""
 
@@ -162,7 +80,7 @@ class _Walk:
         self.full = full
         self.line = position.line
         self.held: tuple[int, bytes] | None = None
-        self.telling = None if telling is None else _Telling(telling)
+        self.telling = None if telling is None else Telling(telling)
 
     def one_by_one(self, piece: bytes, lines: Lines) -> Iterator[Event]:
         """Events of a piece, each line decoded or looked at on its own; the form is looked at for nothing."""
@@ -177,7 +95,7 @@ class _Walk:
 
         What stands right behind `"content":` names most lines that nobody needs by one lookup.
         """
-        number, telling, form_of = self.at.line, self.telling, _FORMS.get
+        number, telling, form_of = self.at.line, self.telling, FORMS.get
         cut = piece.split(b"\n")
         cut.pop()
         lines.counted = len(cut)
@@ -186,7 +104,7 @@ class _Walk:
             number += 1
             place = raw.find(b'"content":') + 10
             form = form_of(raw[place : place + 18]) or form_of(raw[place : place + 16], 0)
-            if form and place > 9 and raw[-1] == 125 and raw[:2] == b'{"' and (plain or raw.isascii() or _utf8(raw)):
+            if form and place > 9 and raw[-1] == 125 and raw[:2] == b'{"' and (plain or raw.isascii() or is_utf8(raw)):
                 if form >= RESULT:
                     self.line = number
                     result = self._result_at(raw, place, form)
@@ -199,17 +117,17 @@ class _Walk:
                     if form == THINKING:
                         continue
                     if form == CALL:
-                        call = _CALL_HEAD.match(raw, place)
+                        call = CALL_HEAD.match(raw, place)
                         if call is not None:
                             ident, name = call.groups()
-                            if name in PASSIVE or _is_side(raw, place):
+                            if name in PASSIVE or is_side(raw, place):
                                 continue
                             self.line = number
                             event = self._known_call(raw, call.end(), ident, name)
                             if event is not None:
                                 yield event
                                 continue
-                    elif raw.find(b'"user"', 0, place) < 0 and not _is_side(raw, place):
+                    elif raw.find(b'"user"', 0, place) < 0 and not is_side(raw, place):
                         if telling is not None and not telling.may_hold(raw, place):
                             self.held = (number, raw)
                             self.line = number
@@ -233,7 +151,7 @@ class _Walk:
         if call is None:
             return raw.find(_DENIED_RAW, place, place + 290) < 0
         said = raw.find(b'"is_error":', place)
-        if (said >= 0 and (b'"is_error":true' in raw or b'"is_error": true' in raw)) or _is_side(raw, place):
+        if (said >= 0 and (b'"is_error":true' in raw or b'"is_error": true' in raw)) or is_side(raw, place):
             return False
         command = call[1]
         if command and not checks_output.only_looks(command) and checks_output.raw_failed(raw, place - 10):
@@ -246,19 +164,19 @@ class _Walk:
 
         Searching is what costs here: every search is bounded, or has a needle with both spacings known.
         """
-        if raw[:2] != b'{"' or raw[-1:] != b"}" or not (raw.isascii() or _utf8(raw)):
+        if raw[:2] != b'{"' or raw[-1:] != b"}" or not (raw.isascii() or is_utf8(raw)):
             return None
         begin = raw.find(b'"content":')
         if begin < 0:
             return () if b'"user"' not in raw and b'"assistant"' not in raw and b"compact_boundary" not in raw else None
-        form = _FORM.match(raw, begin)
+        form = FORM.match(raw, begin)
         if form is None:
             return self._quick_other(raw)
         kind, end = form.lastindex or 0, form.end()
         another = b', {"type": "t' if raw[begin + 10] == 32 else b',{"type":"t'
         if kind == THINKING or (kind == CALL and form.group(3) in PASSIVE):
             return () if raw.find(another, end) < 0 else None
-        if _is_side(raw, begin):
+        if is_side(raw, begin):
             return ()
         self.line = number
         if kind >= RESULT:
@@ -284,20 +202,20 @@ class _Walk:
 
     def _known_call(self, raw: bytes, end: int, ident: bytes, name: bytes) -> Event | None:
         """The call of a command or an edit whose input begins at byte `end`; None when it has to be decoded."""
-        command = path = ""
-        if name == b"Bash":
-            found = _COMMAND.match(raw, end)
-            command = _unescaped(found.group(1)) if found else ""
-        elif name in _EDITS_RAW:
-            found = _CALL_PATH.match(raw, end)
-            path = _unescaped(found.group(1)) if found else ""
-        else:
+        form = COMMAND if name == b"Bash" else CALL_PATH if name in EDITS_RAW else None
+        found = form.match(raw, end) if form else None
+        if found is None:
             return None
-        return self._call(ident.decode(), name.decode(), command, path, None) if found else None
+        try:
+            given = unescaped(found.group(1))
+        except ValueError:
+            return None
+        command, path = (given, "") if form is COMMAND else ("", given)
+        return self._call(ident.decode(), name.decode(), command, path, None)
 
     def _quick_result(self, raw: bytes, begin: int) -> Sequence[Event] | None:
         place = raw.find(b'"tool_use_id":', begin)
-        found = _RESULT_ID.match(raw, place) if place >= 0 else None
+        found = RESULT_ID.match(raw, place) if place >= 0 else None
         if found is None or raw.find(b'"tool_use_id":', found.end()) >= 0:
             return None
         ident = found.group(1).decode()
@@ -348,13 +266,13 @@ class _Walk:
     def _decoded(self, line: bytes) -> dict[str, Any] | None:
         """One record, or None when the line holds none; broken UTF-8 is read with marks and named."""
         try:
-            record = _line_loads(line) if line[:2] == b'{"' else _quick_loads(line)
+            record = line_loads(line) if line[:2] == b'{"' else quick_loads(line)
         except (ValueError, RecursionError):
             try:
                 record = json.loads(line.decode("utf-8", "replace"))
             except (ValueError, RecursionError):
                 return None
-            if not _utf8(line):
+            if not is_utf8(line):
                 self.at.name_damaged(self.line)
         return record if isinstance(record, dict) else None
 
@@ -501,21 +419,6 @@ class _Walk:
             failed=failed, denied=denied, marker=marker, source=source if isinstance(source, str) else "",
         )  # fmt: skip
         return event
-
-
-def _utf8(raw: bytes) -> bool:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _is_side(raw: bytes, before: int) -> bool:
-    if raw.find(b'"isSidechain": false', 0, before) >= 0 or raw.find(b'"isSidechain":false', 0, before) >= 0:
-        return False
-    side = raw.find(b'"isSidechain":', 0, before)
-    return side >= 0 and raw[side + 14 : side + 19].lstrip().startswith(b"true")
 
 
 def _machine_origin(record: dict[str, Any]) -> bool:
