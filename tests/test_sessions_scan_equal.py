@@ -87,7 +87,9 @@ def test_a_call_that_is_no_json_is_a_damaged_line(tmp_path):
     assert explained.info.damaged == (2,) and explained.info.turns == 2
 
 
-@pytest.mark.parametrize("said", ["The Root Cause is the cache.", "The r\\u006fot cause is the cache.", "根本原因是缓存。"])
+@pytest.mark.parametrize(
+    "said", ["The Root Cause is the cache.", "The r\\u006fot cause is the cache.", "根本原因是缓存。"]
+)
 def test_an_explanation_within_a_turn_counts_in_any_writing(tmp_path, said):
     """An answer that names a cause after two failures counts though others follow, in any case, escaped or not."""
     lines = ['{"type":"user","message":{"role":"user","content":"make the tests pass"}}']
