@@ -213,7 +213,7 @@ def test_undo_is_a_proposal(run):
         (["show", "nothing"], 1, "there is no entry 'nothing'"),
         (["nonsense"], 2, "there is no command 'nonsense'"),
         (["draft", "--from", "missing.md"], 1, "there is no file missing.md"),
-        (["undo", "99"], 1, "there is no change 99"),
+        (["undo", "99"], 1, "nothing was changed yet"),
         (["discard", "nothing"], 1, "there is no proposal 'nothing'"),
         (["confirm", "x", "--digest", "zz"], 2, ""),
         (["restore", "missing.zip"], 1, "there is no file missing.zip"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -90,16 +91,26 @@ def test_an_input_that_is_none_is_refused(text, as_json):
 
 
 @pytest.mark.parametrize(
-    ("title", "aliases", "slug"),
+    ("title", "aliases", "hints", "domain", "slug"),
     [
-        ("Use pnpm, never npm!", [], "use-pnpm-never-npm"),
-        ("用 pnpm 不要用 npm", ["use pnpm instead of npm"], "use-pnpm-instead-of-npm"),
-        ("一个中文标题", [], "pitfall-"),
+        ("Use pnpm, never npm!", [], (), "", "use-pnpm-never-npm"),
+        ("Python 3.12", [], (), "", "python-3-12"),
+        ("用 pnpm 不要用 npm", ["use pnpm instead of npm"], ("x y",), "", "use-pnpm-instead-of-npm"),
+        ("给 Excel 的 CSV 要用 utf-8-sig", [], (), "", "excel-csv-utf-8-sig"),
+        ("部署脚本在容器里找不到证书", ["证书"], ("SSL certificate problem", "curl *", "docker"), "",
+         "ssl-certificate-problem"),
+        ("证书要用 utf-8", [], ("", "curl *", "docker tls"), "", "docker-tls"),
+        ("所有的提交信息都用中文写", [], (), "git", "git-pitfall-c015"),
+        ("一个中文标题", [], (), "", "pitfall-"),
+        ("\u202e\u0645\u0631\u062d\u0628\u0627 🎉", [], (), "", "pitfall-"),
+        ("a" * 200, [], (), "", "pitfall-"),
+        ("one " + "b" * 200, [], (), "", "one-bbbb"),
     ],
-)
-def test_an_id_comes_from_the_words(title, aliases, slug):
-    """An id is made of the title's words, of an English alias for a Chinese title, else of a hash."""
-    assert drafts.slug(title, aliases, "pitfall").startswith(slug)
+)  # fmt: skip
+def test_an_id_comes_from_the_words(title, aliases, hints, domain, slug):
+    """An id is made of the title's words, of an English alias, of an error, a command or tags, before a hash."""
+    made = drafts.slug(title, aliases, "pitfall", hints, domain)
+    assert made.startswith(slug) and re.fullmatch("[a-z0-9][a-z0-9-]{0,63}", made)
 
 
 @pytest.mark.parametrize(

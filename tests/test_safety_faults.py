@@ -73,6 +73,7 @@ def world(base, monkeypatch):
     monkeypatch.setenv("HOME", str(made.base))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(made.client))
     monkeypatch.setenv("EXPERIENCE_FORGE_HOME", str(made.home))
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "here")
     if not made.kept.exists():
         made.make()
     else:
@@ -152,7 +153,7 @@ COMMANDS = {
     "move": moved,
     "undo": undone,
     "guard": lambda world: lambda: call("guard", "two", "ask"),
-    "off": lambda world: lambda: call("off", "--session", "s1"),
+    "off": lambda world: lambda: call("off", "--session", "here"),
     "forget": lambda world: lambda: answered("two", "forget", "two"),
     "backup": lambda world: lambda: call("backup", str(Path(os.environ["HOME"]) / "out.zip")),
     "restore": restored,
@@ -274,7 +275,7 @@ def test_files_stay_private(world):
     if os.name == "nt":
         pytest.skip("needs POSIX modes")
     call("draft", "--from", "-", stdin=DRAFT)
-    call("off", "--session", "s1")
+    call("off", "--session", "here")
     carried_out("three")()
     for path in (world.home, *world.home.rglob("*")):
         mode = path.stat().st_mode & 0o777

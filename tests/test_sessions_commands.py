@@ -184,6 +184,7 @@ def test_suggest_is_switched_everywhere_here_and_in_one_session(capsys):
     assert document(capsys, "suggest", "--on")["on"] is True
     assert len(document(capsys, "suggest", "--off", "--project")["off_projects"]) == 1
     assert document(capsys, "suggest", "--on", "--project")["off_projects"] == []
+    spool.append(str(home.current().root), "s1", {"what": "state"})
     document(capsys, "suggest", "--off", "--session", "s1")
     assert spool.read(str(home.current().root), "s1")[-1]["suggest"] == "off"
     document(capsys, "suggest", "--threshold", "5", "--dry-run")

@@ -76,6 +76,10 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     entry, removed = _redacted(entry)
     warnings = _vetted(entry)
     entry, reason = _routed(home, entry, options, options.track or str(given.known.get("track") or ""))
+    if base is None and not given.known.get("id"):
+        # Only now all that a name may be made of is known: what was redacted is not in it.
+        name = drafts.slug(entry.title, entry.aliases, entry.kind.value, drafts.hints(entry), entry.domain)
+        entry = dataclasses.replace(entry, id=name)
     entry = _placed(home, entry, base, options)
     text = codec.render(entry)
     codec.parse(text)
@@ -86,8 +90,8 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     warnings += [f"can't be checked for changes: {fault}" for fault in unbound]
     warnings += [f"{kind}: {count} taken out" for kind, count in sorted(removed.items())]
     if foreign:
-        lines = [f"{s.session} line {s.line}: {s.quote}" for s in entry.sources if s.provenance is lowest]
-        warnings.append(f"source is a {lowest.value}, not the user: {'; '.join(lines) or 'no line given'}")
+        places = [place for place in map(provenance.place, provenance.lowest_sources(entry.sources)) if place]
+        warnings.append(f"source is a {lowest.value}, not the user: {'; '.join(places) or 'no line given'}")
     if given.ignored:
         warnings.append(f"ignored, computed by us: {', '.join(given.ignored)}")
     untestable = testable.label(entry)
@@ -134,10 +138,8 @@ def short_form(entry: Entry) -> str:
 def _complete(home: Home, given: DraftInput, options: Options, base: entries.StoredEntry | None) -> Entry:
     known = given.known
     text = "\n".join((str(known.get("title", "")), *(value for _, value in given.sections)))
-    aliases = known.get("aliases") or ()
     values = {
-        "id": drafts.slug(str(known.get("title", "")), aliases if isinstance(aliases, list) else (),
-                          given.kind.value if given.kind else "entry"),
+        "id": "a-draft",
         "language": drafts.language(text), "track": "personal",
         "created": journal.now()[:10], "updated": journal.now()[:10],
     }

@@ -21,6 +21,7 @@ class Output:
         as_json: one JSON document on stdout in place of text.
         language: `en` or `zh`.
         texts: message texts by id, each with `{name}` fields (see `store.ruleset.messages`).
+        dry_run: nothing is written by this run; its JSON says so.
     """
 
     def __init__(
@@ -32,8 +33,10 @@ class Output:
         stdout: TextIO | None = None,
         stderr: TextIO | None = None,
         stdin: TextIO | None = None,
+        dry_run: bool = False,
     ) -> None:
         self.as_json = as_json
+        self.dry_run = dry_run
         self.language = language
         self.texts = texts or {}
         self.stdout = stdout or sys.stdout
@@ -43,7 +46,7 @@ class Output:
     def data(self, document: Mapping[str, Any]) -> None:
         """Print one JSON document with `schema_version` first; only in JSON mode."""
         if self.as_json:
-            body = {"schema_version": SCHEMA_VERSION, **document}
+            body = {"schema_version": SCHEMA_VERSION, **document, **({"dry_run": True} if self.dry_run else {})}
             self.stdout.write(json.dumps(body, ensure_ascii=False, indent=2) + "\n")
 
     def line(self, text: str = "") -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from .. import shared
 from ..errors import Refused
 from ..report import Output
-from ..store import archive, home
+from ..store import archive, home, journal
 
 HELP = "write everything that can't be derived into one archive file"
 EPILOG = """examples:
   experience-forge backup ~/forge-backup.zip
+  experience-forge backup ~/backups                      in this folder, named by the day
   experience-forge backup ~/forge-backup.zip --force     over an older one
 
 JSON: {"path", "files", "entries", "redacted": {file: {kind: n}}}"""
@@ -20,7 +21,7 @@ JSON: {"path", "files", "entries", "redacted": {file: {kind: n}}}"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("file", help="the archive to write")
+    parser.add_argument("file", help="the archive to write, or a folder for it")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
     parser.add_argument("--dry-run", action="store_true", help="say what would go in, write nothing")
 
@@ -29,9 +30,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    target = Path(args.file).expanduser()
+    target = _target(args.file)
     if target.exists() and not args.force:
-        raise Refused(f"{target} exists", "give --force to replace it, or another name")
+        raise Refused(out.text("backup.exists", path=target), out.text("backup.exists_hint"))
     if args.dry_run:
         names = archive.names(where)
         out.data({"path": str(target), "files": len(names), "dry_run": True})
@@ -46,3 +47,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     for name, found in manifest["redacted"].items():
         out.talk(out.text("backup.redacted", name=name, kinds=", ".join(sorted(found))))
     return 0
+
+
+def _target(given: str) -> Path:
+    """The file to write: of a folder, one in it that is named by the day."""
+    target = Path(given).expanduser()
+    return target / f"experience-forge-{journal.now()[:10]}.zip" if target.is_dir() else target

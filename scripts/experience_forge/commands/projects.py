@@ -21,20 +21,23 @@ JSON: {"projects": [{"id", "name", "root", "ids", "seen", "entries", "here"}]}""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("--rename", nargs=2, metavar=("ID", "NAME"), help="give a project another readable name")
+    parser.add_argument("--dry-run", action="store_true", help="with --rename: write nothing")
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    if args.rename:
-        projects.rename(where, args.rename[0], args.rename[1][:80])
+    renamed = projects.renamed(where, *args.rename) if args.rename else None
+    if renamed and not args.dry_run:
+        projects.record(where, renamed)
         recall_index.rewrite_settings(where)
     here = projects.current(where)
     counts = Counter(stored.entry.project for stored in entries.load_all(where).entries if stored.entry.project)
     known = projects.all(where)
     if here.id not in {one for project in known for one in project.ids}:
         known.append(here)
+    known = [renamed if renamed and project.id == renamed.id else project for project in known]
     rows = [
         {"id": p.id, "name": p.name, "root": p.root, "ids": list(p.ids), "seen": p.seen,
          "entries": sum(counts[one] for one in p.ids), "here": here.id in p.ids}

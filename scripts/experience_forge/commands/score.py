@@ -71,7 +71,10 @@ def _scored(args: argparse.Namespace, rules: dict[str, object]) -> tuple[str, Sc
         if unknown:
             raise Usage(f"no such kind of signal: {', '.join(unknown)}", f"kinds: {', '.join(sorted(known))}")
         return args.signals, scoring.of_kinds(kinds, rules)
-    path = args.file if args.file else session_signals.transcript(os.environ.get("CLAUDE_CODE_SESSION_ID", ""))
+    session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+    if not args.file and not session:
+        raise Usage("no session is known here", "--current works below a client; give FILE")
+    path = args.file if args.file else session_signals.transcript(session)
     explained = session_signals.of_file(Path(path))
     return str(path), scoring.score(explained.signals, explained.weights, float(config.load()["suggest"]["threshold"]))
 

@@ -10,7 +10,7 @@ from ..core import scoring
 from ..errors import Usage
 from ..fast import spool
 from ..report import Output
-from ..store import config, derived, home, projects, ruleset
+from ..store import config, derived, home, known_sessions, projects, ruleset
 
 HELP = "switch the one suggestion a session on or off: everywhere, in this project, or in one session"
 EPILOG = """examples:
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if (args.project or session) and not (args.on or args.off):
         raise Usage("--project and --session go with --on or --off", "see `experience-forge suggest --help`")
     if session:
-        _in_session(where, session, args, out)
+        _in_session(where, known_sessions.resolve(where, session), args, out)
     else:
         change = _change(where, args)
         if change and not args.dry_run:

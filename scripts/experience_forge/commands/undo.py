@@ -30,7 +30,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    change = library.undo_of(where, _seq(where, args.what))
+    change = library.undo_of(where, _seq(where, args.what, out))
     text = changes.render(change)
     if args.dry_run:
         out.data({"proposal": {"id": "", "change": "undo", "text": text}})
@@ -45,11 +45,16 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _seq(where: home.Home, what: str) -> int:
-    if what.isdigit():
+def _seq(where: home.Home, what: str, out: Output) -> int:
+    records = journal.read(where)
+    # A number may also be an entry's id ("2024"): the change goes first, its form is the one in `list --changes`.
+    if what.isdecimal() and any(int(record["seq"]) == int(what) for record in records):
         return int(what)
-    for record in reversed(journal.read(where)):
+    for record in reversed(records):
         if record.get("what") == "change" and (not what or what in record.get("entries", ())):
             return int(record["seq"])
-    of = f" of '{what}'" if what else ""
-    raise Refused(f"there is no change{of} to undo", "see `experience-forge list --changes`")
+    last = max((int(record["seq"]) for record in records if record.get("what") == "change"), default=0)
+    if not last:
+        raise Refused(out.text("library.undo_nothing"), out.text("library.undo_nothing_hint"))
+    name = "library.no_change" if what.isdecimal() else "library.no_change_of"
+    raise Refused(out.text(name, what=what), out.text("library.undo_last", last=last))

@@ -8,7 +8,7 @@ import os
 from .. import shared
 from ..errors import Usage
 from ..report import Output
-from ..store import home, ledger, receipt_lines
+from ..store import home, known_sessions, ledger, receipt_lines
 
 HELP = "list everything that a session was given, and why it matched"
 EPILOG = """examples:
@@ -28,7 +28,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    session = args.session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or next(iter(ledger.sessions(where)), "")
+    asked = known_sessions.resolve(where, args.session) if args.session else ""
+    session = asked or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or next(iter(ledger.sessions(where)), "")
     if not session:
         raise Usage("no session was given anything yet", "name one with --session")
     records = ledger.read(where, session)

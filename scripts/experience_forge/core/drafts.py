@@ -74,17 +74,36 @@ def as_input(entry: Entry, signals: Any) -> str:
     return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
 
 
-def slug(title: str, aliases: Sequence[str], kind: str) -> str:
-    """An id from the words of a title (or of an alias in Latin letters), at most six words.
+def slug(title: str, aliases: Sequence[str], kind: str, hints: Sequence[str] = (), domain: str = "") -> str:
+    """An id from the words of a title, or of an alias, in Latin letters; at most six words.
 
-    A title without two such words gets its kind and eight hex digits of its sha256.
+    A title in another script is named by the Latin words in it, else by those of the first hint (errors,
+    commands, tags) that has two, else by its domain and kind with four hex digits of its sha256.
     """
-    for text in (title, *aliases):
-        words = _WORD.findall(text.lower())[:6]
-        name = "-".join(words)[:48].strip("-")
-        if len(words) >= 2 and not name.isdigit() and not _CJK.search(text):
-            return name
-    return f"{kind}-{hashlib.sha256(title.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    whole = (_name(text) for text in (title, *aliases) if not _CJK.search(text))
+    # Of a title in another script one Latin word says too little: "utf-8" may be anything about it.
+    parts = (_name(text, words=2) for text in (title, *hints))
+    digits = hashlib.sha256(title.encode("utf-8", "surrogatepass")).hexdigest()
+    last = f"{domain}-{kind}-{digits[:4]}" if domain else f"{kind}-{digits[:8]}"
+    return next((name for name in (*whole, *parts) if name), last)
+
+
+def _name(text: str, words: int = 1) -> str:
+    """Up to six words of a text as an id; empty when it has less than two, or fewer than `words` without digits."""
+    found = _WORD.findall(text.lower())[:6]
+    while len("-".join(found)) > 48 and len(found) > 2:
+        found.pop()
+    telling = [word for word in found if not word.isdigit()]
+    return "-".join(found)[:48].strip("-") if len(found) >= 2 and len(telling) >= words else ""
+
+
+def hints(entry: Entry) -> tuple[str, ...]:
+    """What an entry's id may be made of when its title has no Latin words: errors, commands, tags."""
+    conditions = (*entry.applies_when, *entry.fails_when)
+    return (
+        *(condition.error for condition in conditions), *(condition.command for condition in conditions),
+        " ".join(entry.tags),
+    )  # fmt: skip
 
 
 def language(text: str) -> str:

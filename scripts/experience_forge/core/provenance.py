@@ -25,3 +25,9 @@ def lowest_sources(sources: Iterable[Source]) -> tuple[Source, ...]:
     given = tuple(sources)
     least = lowest(given)
     return tuple(source for source in given if source.provenance is least)
+
+
+def place(source: Source) -> str:
+    """Where a source's words stand and what they say, as far as it tells; may be empty."""
+    where = " ".join(part for part in (source.session, f"line {source.line}" if source.line else "") if part)
+    return ": ".join(part for part in (where, source.quote) if part)

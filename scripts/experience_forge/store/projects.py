@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import Refused
+from ..errors import Invalid, Refused
 from ..fast import git
 from . import files, journal
 from .home import Home
+
+NAME_LIMIT = 80
 
 
 @dataclass(frozen=True)
@@ -60,17 +62,19 @@ def record(home: Home, project: Project) -> None:
         files.write_text(_path(home), json.dumps(data, ensure_ascii=False, indent=1) + "\n")
 
 
-def rename(home: Home, project_id: str, name: str) -> Project:
-    """Give a project another readable name.
+def renamed(home: Home, project_id: str, name: str) -> Project:
+    """A known project (by one of its ids, or its name) with another readable name; writes nothing.
 
     Raises:
-        Refused: when there is none with that id.
+        Refused: when there is none.
+        Invalid: for a name that can't be read.
     """
-    for project in all(home):
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= NAME_LIMIT or not name.isprintable():
+        raise Invalid("--rename: NAME must be printable text", f"give 1 to {NAME_LIMIT} characters")
+    for project in (*all(home), current(home)):
         if project_id in project.ids or project.name == project_id:
-            renamed = Project(project.id, name, project.root, project.ids, project.seen)
-            record(home, renamed)
-            return renamed
+            return Project(project.id, name, project.root, project.ids, project.seen)
     raise Refused(f"there is no project '{project_id}'", "see `experience-forge projects`")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import Usage
-from . import config, ledger, projects, recall_index
+from . import config, known_sessions, ledger, projects, recall_index
 from .home import Home
 
 
@@ -14,13 +14,14 @@ def target(home: Home, session: str, project: bool) -> tuple[str, str]:
 
     Raises:
         Usage: when there is no session to be seen and no project was asked for.
+        Refused: for a session that nobody knows.
     """
     if project:
         return "project", projects.current(home).id
     name = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     if not name:
         raise Usage("no session runs here", "name one with --session, or switch the project with --project")
-    return "session", name
+    return "session", known_sessions.resolve(home, name)
 
 
 def switch(home: Home, scope: str, name: str, *, on: bool) -> None:

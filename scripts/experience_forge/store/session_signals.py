@@ -10,10 +10,8 @@ from typing import Any
 from ..core.phrases import Phrases
 from ..core.scoring import Weights
 from ..core.signals import Turn, Watch, telling
-from ..errors import Refused
-from ..fast import home as fast_home
 from ..model import Episode, SessionInfo, Signal
-from . import readers, ruleset
+from . import known_sessions, readers, ruleset
 
 
 @dataclass(frozen=True)
@@ -74,17 +72,13 @@ def of_file(path: Path, *, full: bool = False) -> Explained:
 
 def transcripts() -> list[Path]:
     """All sessions that the client keeps on this machine, by name; subagents' files are left out."""
-    return sorted(Path(fast_home.client_folder(), "projects").glob("*/*.jsonl"))
+    return known_sessions.transcripts()
 
 
 def transcript(session: str) -> Path:
-    """The file of one session.
+    """The file of one session, by its id or the beginning of it.
 
     Raises:
-        Refused: when the client keeps none of that id.
+        Refused: when the client keeps none of that id, or several begin with it.
     """
-    safe = all(char.isalnum() or char in "-_" for char in session)
-    found = sorted(Path(fast_home.client_folder(), "projects").glob(f"*/{session}.jsonl")) if session and safe else []
-    if not found:
-        raise Refused(f"the client keeps no session '{session}'", "give a file instead, or see `experience-forge scan`")
-    return max(found, key=lambda path: path.stat().st_mtime)
+    return known_sessions.transcript(session)
