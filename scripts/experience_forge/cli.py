@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise the fault instead of leaving the process."""
-        raise Usage(f"{self.prog}: {message}", f"see `{self.prog} --help`")
+        raise Usage(f"{self.prog.split()[-1]}: {message}", f"see `{self.prog} --help`")
 
 
 def parser_of(verb: str) -> Parser:
@@ -119,8 +119,11 @@ def _run(given: list[str]) -> int:
     from .store import config, home, receipts, ruleset
 
     language = config.language()
-    out = Output(as_json=namespace.json, language=language, texts=ruleset.messages(language))
+    dry = bool(getattr(namespace, "dry_run", False))
+    out = Output(as_json=namespace.json, language=language, texts=ruleset.messages(language), dry_run=dry)
     code = int(module.run(namespace, out))
+    if dry:
+        out.talk(out.text("library.dry_run"))
     if given[0] != "worker":
         for undone in receipts.untold(home.current()):
             out.talk(out.text("confirm.undone", id=undone))
