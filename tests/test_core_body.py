@@ -59,7 +59,7 @@ def test_lines_right_below_each_other_are_sections_too():
 )
 def test_what_belongs_to_no_section_is_reported(text, words):
     """Text before the first label, unknown labels, labels of another kind and doubled ones are named."""
-    faults = " ".join(body.parse(Kind.PREFERENCE, text)[1])
+    faults = " ".join(map(str, body.parse(Kind.PREFERENCE, text)[1]))
     assert [word for word in words if word not in faults] == []
 
 

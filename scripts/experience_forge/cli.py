@@ -6,12 +6,13 @@ import argparse
 import importlib
 import os
 import pkgutil
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from . import __version__, commands
-from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Refused, Usage
+from . import __version__, commands, wording
+from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Refused, Text, Usage
 from .fast import visible
 from .report import Output
 
@@ -35,7 +36,7 @@ def command_module(verb: str) -> Any:
         Usage: when there is no such verb.
     """
     if verb not in verbs():
-        raise Usage(f"there is no command '{verb}'", "see `experience-forge --help`")
+        raise Usage(Text("errors.no_command", verb=verb), Text("errors.see", command="experience-forge --help"))
     name = verb.replace("-", "_")
     try:
         return importlib.import_module(f".commands.{name}", __package__)
@@ -50,7 +51,28 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise the fault instead of leaving the process."""
-        raise Usage(f"{self.prog.split()[-1]}: {message}", f"see `{self.prog} --help`")
+        told = next((_usage(key, found) for form, key in USAGE if (found := re.fullmatch(form, message))), message)
+        what = Text("errors.usage", verb=self.prog.split()[-1], fault=told)
+        raise Usage(what, Text("errors.see", command=f"{self.prog} --help"))
+
+
+USAGE = (
+    (r"the following arguments are required: (.+)", "required"),
+    (r"unrecognized arguments: (.+)", "unrecognized"),
+    (r"argument (.+?): invalid choice: (.+?) \(choose from (.+)\)", "choice"),
+    (r"argument (.+?): invalid (\w+) value: (.+)", "value"),
+    (r"argument (.+?): expected one argument", "expected_one"),
+    (r"argument (.+?): expected at least one argument", "expected_some"),
+    (r"argument (.+?): expected (\d+) arguments?", "expected_count"),
+    (r"argument (.+?): not allowed with argument (.+)", "not_with"),
+    (r"argument (.+?): ignored explicit argument (.+)", "takes_none"),
+    (r"one of the arguments (.+) is required", "one_required"),
+)
+"""What argparse says of a wrong command line, and the sentence of ours that says the same; else its own stays."""
+
+
+def _usage(key: str, found: re.Match[str]) -> Text:
+    return Text(f"errors.usage_{key}", **dict(zip(("name", "value", "names"), found.groups(), strict=False)))
 
 
 def parser_of(verb: str) -> Parser:
@@ -89,6 +111,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[0] == "--version":
         print(f"experience-forge {__version__}")
         return 0
+    with wording.speaking(_language):
+        return _bounded(given)
+
+
+def _bounded(given: list[str]) -> int:
+    """The error boundary: one command's exit code, whatever it raises."""
     as_json = "--json" in given
     try:
         return _run(given)
@@ -98,16 +126,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(error, as_json)
         return error.exit_code
     except KeyboardInterrupt:
-        sys.stderr.write("\ninterrupted; nothing was written by the step that was under way\n")
+        sys.stderr.write("\n" + _said(Text("errors.interrupted")) + "\n")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader left (`| head`): say nothing, and keep Python from saying it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        place = f" {error.filename}" if error.filename else ""
-        what = f"the system refused{place}: {error.strerror or type(error).__name__}"
-        _tell(Refused(what, "check the disk and the permissions there, then try again"), as_json)
+        cause = error.strerror or type(error).__name__
+        what = Text("errors.system_at", path=error.filename, cause=cause) if error.filename else None
+        _tell(Refused(what or Text("errors.system", cause=cause), Text("errors.check_disk")), as_json)
         return Refused.exit_code
     except Exception as error:
         return _bug(error)
@@ -135,10 +163,20 @@ def _tell(error: ForgeError, as_json: bool) -> None:
         Output(as_json=True).data({"error": {"what": error.what, "hint": error.hint, "faults": list(error.faults)}})
     lines = [f"experience-forge: {error.what}", *(f"  - {fault}" for fault in error.faults)]
     if error.hint:
-        lines.append(f"hint: {error.hint}")
+        lines.append(_said(Text("errors.hint", hint=error.hint)))
     for line in lines:
         # An error may quote a hostile text: what hides in it is shown, not obeyed by the terminal.
         sys.stderr.write(visible.escape(line) + "\n")
+
+
+def _said(text: Text) -> str:
+    return wording.shown(text, wording.spoken())
+
+
+def _language() -> str:
+    from .store import config
+
+    return config.language()
 
 
 def _bug(error: Exception) -> int:
@@ -150,11 +188,12 @@ def _bug(error: Exception) -> int:
     trace = traceback.format_exc()
     try:
         path = log.fault("bug", f"{__version__} python {platform.python_version()} {platform.platform()}\n{trace}")
-        where = f"the log is {path}"
+        where = Text("errors.bug_log", path=path)
     except Exception:
         sys.stderr.write(trace)
-        where = f"no log could be written below {home.current().logs}"
-    sys.stderr.write(f"experience-forge: a bug: {type(error).__name__}: {error}\nhint: {where}; please report it\n")
+        where = Text("errors.bug_no_log", path=home.current().logs)
+    what = Text("errors.bug", kind=type(error).__name__, cause=error)
+    sys.stderr.write(f"experience-forge: {_said(what)}\n{_said(Text('errors.hint', hint=where))}\n")
     return EXIT_BUG
 
 

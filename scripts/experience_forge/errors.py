@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import wording
+from .wording import Text as Text
+
 EXIT_DONE = 0
 EXIT_REFUSED = 1
 EXIT_USAGE = 2
@@ -18,7 +21,7 @@ EXIT_INTERRUPTED = 130
 
 
 class ForgeError(Exception):
-    """An expected failure.
+    """An expected failure; `str` of it is the English sentence (logs), its parts speak the user's language.
 
     Args:
         what: one sentence, what happened and where.
@@ -28,11 +31,30 @@ class ForgeError(Exception):
 
     exit_code = EXIT_REFUSED
 
-    def __init__(self, what: str, hint: str = "", faults: Sequence[str] = ()) -> None:
+    def __init__(self, what: Text | str, hint: Text | str = "", faults: Sequence[Text | str] = ()) -> None:
         super().__init__(what)
-        self.what = what
-        self.hint = hint
-        self.faults = tuple(faults)
+        self._hint = hint
+        self._faults = tuple(faults)
+
+    @property
+    def what(self) -> str:
+        """What happened and where."""
+        return wording.shown(self.args[0], wording.spoken())
+
+    @property
+    def hint(self) -> str:
+        """What the user can do; may be empty."""
+        return wording.shown(self._hint, wording.spoken())
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Further faults, one line each."""
+        language = wording.spoken()
+        return tuple(wording.shown(fault, language) for fault in self._faults)
+
+    def __str__(self) -> str:
+        """The English sentence."""
+        return wording.shown(self.args[0], wording.ENGLISH)
 
 
 class Refused(ForgeError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..model import SECTIONS, Kind
 
 LABELS: Mapping[str, Mapping[str, str]] = {
@@ -87,20 +87,20 @@ def render(kind: Kind, language: str, sections: Iterable[tuple[str, str]], templ
     expected = tuple((name, given[name]) for name in SECTIONS[kind] if given.get(name))
     if parse(kind, text) != (expected, []):
         raise Invalid(
-            f"the body template for {kind.value} ({language}) does not read back to the same sections",
-            "keep each `**Label**` at the start of its line, as in the shipped templates.md",
+            Text("errors_entry.body_roundtrip", kind=kind.value, language=language),
+            Text("errors_entry.body_roundtrip_hint"),
         )
     return text
 
 
-def parse(kind: Kind, text: str) -> tuple[tuple[tuple[str, str], ...], list[str]]:
+def parse(kind: Kind, text: str) -> tuple[tuple[tuple[str, str], ...], list[Text]]:
     """Sections of a body, labels in either language, in the order of their kind; and its faults.
 
     Faults, one line each: text before the first label, labels of no section of this kind, doubled
     sections. Empty and missing sections are left out: which ones must be there is the caller's to say.
     """
     found: dict[str, list[str]] = {}
-    faults: list[str] = []
+    faults: list[Text] = []
     allowed = SECTIONS[kind]
     current: list[str] = []
     lead: list[str] = current
@@ -115,15 +115,14 @@ def parse(kind: Kind, text: str) -> tuple[tuple[tuple[str, str], ...], list[str]
         if name not in allowed:
             labels = ", ".join(f"{label(each, 'en')}/{label(each, 'zh')}" for each in allowed)
             faults.append(
-                f"body line {number}: '{written}' is not a section of a {kind.value} ({labels}); "
-                f"write a backslash before it to keep it as text"
+                Text("errors_entry.body_foreign", number=number, written=written, kind=kind.value, labels=labels)
             )
         elif name in found:
-            faults.append(f"body line {number}: the section '{written}' stands twice")
+            faults.append(Text("errors_entry.body_twice", number=number, written=written))
         else:
             found[name] = current
     if normal("\n".join(lead)):
-        faults.insert(0, "body: there is text in front of the first section's label")
+        faults.insert(0, Text("errors_entry.body_lead"))
     sections = ((name, normal("\n".join(found[name]))) for name in allowed if name in found)
     return tuple((name, value) for name, value in sections if value), faults
 
@@ -138,7 +137,7 @@ def _tail(text: str) -> str:
 
 
 def _label_of(line: str) -> re.Match[str] | None:
-    match = _LABEL.match(line)
+    match = _LABEL.match(line) if line.startswith("**") else None
     if match is None:
         return None
     known = match["label"].strip().casefold() in _NAMES

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..model import Entry, Track
 from . import codec
 
@@ -64,7 +64,7 @@ def render(change: Change) -> str:
     blocks = [f"---\n{front}---\n{_guarded(change.summary.strip())}\n"]
     for write in change.writes:
         if not _KEY.fullmatch(write.key):
-            raise Invalid(f"'{write.key}' is no place for an entry", "use a-z, 0-9, -, _ and . in its folder and name")
+            raise Invalid(Text("errors_entry.no_place", key=write.key), Text("errors_entry.no_place_hint"))
         gone = " removed" if write.text is None else ""
         body = "" if not write.text else _guarded(write.text) + ("" if write.text.endswith("\n") else "\n")
         blocks.append(f">>> {write.key} from {write.before or NEW}{gone}\n{body}<<<\n")
@@ -83,10 +83,10 @@ def parse(change: str, text: str) -> Change:
     try:
         head = codec.load_front(front)
     except yaml.YAMLError as error:
-        what = f"the {change} proposal's front matter is not valid YAML"
-        raise Invalid(what, "discard it and propose it anew") from error
+        what = Text("errors_entry.change_yaml", change=change)
+        raise Invalid(what, Text("errors.anew")) from error
     if str(head.get("change")) != change:
-        raise Invalid(f"the inbox says {change}, the text says {head.get('change')}", "discard it and propose it anew")
+        raise Invalid(Text("errors_entry.change_other", inbox=change, text=head.get("change")), Text("errors.anew"))
     summary, writes = _blocks(rest)
     names = ("change", "title", "rule", "track", "language")
     return Change(
@@ -131,7 +131,7 @@ def _blocks(text: str) -> tuple[str, tuple[Write, ...]]:
             opened = _OPEN.fullmatch(line)
             if opened is None and line.startswith(">>> "):
                 # Read as prose it would leave a change that removes a file without writing the other.
-                raise Invalid(f"a file of the change can't be read: {line[:120]}", "discard it and propose it anew")
+                raise Invalid(Text("errors_entry.change_line", line=line[:120]), Text("errors.anew"))
             if opened is None:
                 summary.append(line)
             lines = []
@@ -142,5 +142,5 @@ def _blocks(text: str) -> tuple[str, tuple[Write, ...]]:
         else:
             lines.append(line)
     if opened is not None:
-        raise Invalid(f"the text of {opened['key']} has no end", "discard the proposal and propose it anew")
+        raise Invalid(Text("errors_entry.change_end", key=opened["key"]), Text("errors_entry.change_end_hint"))
     return _plain(summary).strip(), tuple(writes)

@@ -15,7 +15,7 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..model import Cite, Condition, Entry, Guard, Kind, Provenance, Source, Status, Track
 from . import body, checks
 
@@ -57,16 +57,17 @@ def split(text: str) -> Raw:
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > checks.MAX_DOCUMENT_BYTES:
-        raise Invalid(f"the entry has {size} bytes, at most {checks.MAX_DOCUMENT_BYTES}", "shorten it")
+        what = Text("errors_entry.entry_size", size=size, limit=checks.MAX_DOCUMENT_BYTES)
+        raise Invalid(what, Text("errors_entry.shorten_it"))
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if not text.startswith("---\n"):
-        raise Invalid("the entry has no front matter", "begin it with a line `---`, the fields, and a line `---`")
+        raise Invalid(Text("errors_entry.no_front"), Text("errors_entry.no_front_hint"))
     try:
         fields, content = frontmatter.parse(text, handler=_Handler())
     except yaml.YAMLError as error:
-        raise Invalid(f"the front matter is not valid YAML: {_place(error)}", "mend that line") from error
+        raise Invalid(Text("errors_entry.front_yaml", place=_place(error)), Text("errors_entry.mend_line")) from error
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"the front matter can't be read: {error}", "end it with a line `---`") from error
+        raise Invalid(Text("errors_entry.front_read", cause=error), Text("errors_entry.front_read_hint")) from error
     known = {name: value for name, value in fields.items() if name in KNOWN}
     unknown = {name: value for name, value in fields.items() if name not in KNOWN}
     return Raw(known, content.strip("\n"), unknown)
@@ -78,7 +79,7 @@ def build(raw: Raw) -> Entry:
     Raises:
         Invalid: with all faults at once.
     """
-    faults: list[str] = []
+    faults: list[Text] = []
     kind = checks.choice(raw.known, "kind", Kind, faults, None)
     sections: tuple[tuple[str, str], ...] = ()
     if kind is not None:
@@ -92,7 +93,7 @@ def finish(
     kind: Kind | None,
     sections: tuple[tuple[str, str], ...],
     unknown: Mapping[str, Any],
-    faults: list[str],
+    faults: list[Text],
 ) -> Entry:
     """An entry from fields and sections; `faults` are those found before.
 
@@ -128,7 +129,8 @@ def finish(
         extra=dict(unknown),
     )
     if faults:
-        raise Invalid(f"the entry '{entry.title or entry.id or '?'}' does not hold", "mend these and try again", faults)
+        what = Text("errors_entry.entry_fault", title=entry.title or entry.id or "?")
+        raise Invalid(what, Text("errors.mend_these"), faults)
     return entry
 
 
@@ -179,10 +181,17 @@ def cite_of(parts: Mapping[str, str]) -> Cite:
     return Cite(**{name: str(parts.get(name, "")) for name in ("path", "lines", "hash")})
 
 
-def _place(error: yaml.YAMLError) -> str:
+def _place(error: yaml.YAMLError) -> Text | str:
     mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or "not readable"
-    return f"line {mark.line + 2}: {problem}" if mark else str(problem)
+    said = getattr(error, "text", None) or getattr(error, "problem", None)
+    problem: Text | str = said or Text("errors_entry.not_readable")
+    return Text("errors_entry.line_cause", line=mark.line + 2, cause=problem) if mark else problem
+
+
+def _strict(text: Text, mark: yaml.Mark) -> yaml.YAMLError:
+    error = yaml.constructor.ConstructorError(None, None, str(text), mark)
+    error.text = text  # type: ignore[attr-defined]
+    return error
 
 
 class _Flow(dict):  # type: ignore[type-arg]
@@ -220,15 +229,15 @@ def _check(node: yaml.Node, seen: set[int]) -> None:
     The C loader composes without calling back, so an alias shows only as a node that comes twice.
     """
     if id(node) in seen:
-        raise yaml.constructor.ConstructorError(None, None, "aliases are not allowed", node.start_mark)
+        raise _strict(Text("errors_entry.yaml_aliases"), node.start_mark)
     seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         keys = set()
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, "a key must be a word", key.start_mark)
+                raise _strict(Text("errors_entry.yaml_key"), key.start_mark)
             if key.value in keys:
-                raise yaml.constructor.ConstructorError(None, None, f"'{key.value}' stands twice", key.start_mark)
+                raise _strict(Text("errors_entry.yaml_twice", key=key.value), key.start_mark)
             keys.add(key.value)
             _check(value, seen)
     elif isinstance(node, yaml.SequenceNode):
@@ -257,7 +266,7 @@ def load_front(text: str) -> dict[str, Any]:
         if node is None:
             return {}
         if not isinstance(node, yaml.MappingNode):
-            raise yaml.constructor.ConstructorError(None, None, "the fields are no mapping", node.start_mark)
+            raise _strict(Text("errors_entry.yaml_mapping"), node.start_mark)
         _check(node, set())
         return {
             key.value: _text(value) if key.value in KNOWN else loader.construct_document(value)

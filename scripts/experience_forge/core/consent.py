@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import Text
 from ..fast import dialog
 from .changes import Change
 
@@ -111,7 +112,7 @@ def answer(call: Call | None) -> str:
     return "person" if matches and call.entrypoint == "cli" and not call.sidechain else "other"
 
 
-def shown_faults(text: str, change: Change) -> list[str]:
+def shown_faults(text: str, change: Change) -> list[Text]:
     """Where the dialog's rows, read without a YAML reader, differ from what would be applied."""
     shown = dialog.fields(text)
     named = "" if change.change in ("draft", "import") else change.change
@@ -120,7 +121,7 @@ def shown_faults(text: str, change: Change) -> list[str]:
         ("rule", shown.get("rule", ""), change.rule), ("track", shown.get("track", ""), change.track),
     )  # fmt: skip
     return [
-        f"{name}: the dialog shows '{seen}', the text means '{meant}'"
+        Text("errors_entry.shown_other", name=name, seen=seen, meant=meant)
         for name, seen, meant in pairs
         if seen != meant
     ]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..model import SECTIONS, Entry, Kind, SignalKind
 from . import body, checks, codec
 
@@ -35,7 +35,7 @@ class DraftInput:
     kind: Kind | None
     signals: tuple[Mapping[str, Any], ...] = ()
     ignored: tuple[str, ...] = ()
-    faults: tuple[str, ...] = field(default=())
+    faults: tuple[Text, ...] = field(default=())
 
 
 def read(text: str, *, as_json: bool) -> list[DraftInput]:
@@ -45,7 +45,7 @@ def read(text: str, *, as_json: bool) -> list[DraftInput]:
         Invalid: when the input as a whole can't be read, or a draft has unknown keys.
     """
     if not text.strip():
-        raise Invalid("the input is empty", "give one entry in the stored Markdown form, see `draft --help`")
+        raise Invalid(Text("errors_entry.input_empty"), Text("errors_entry.input_empty_hint"))
     return _read_json(text) if as_json else [_from_markdown(part) for part in _documents(text)]
 
 
@@ -126,7 +126,7 @@ def _documents(text: str) -> list[str]:
 def _from_markdown(text: str) -> DraftInput:
     raw = codec.split(text)
     fields = {**raw.known, **raw.unknown}
-    faults: list[str] = []
+    faults: list[Text] = []
     kind = checks.choice(fields, "kind", Kind, faults, None)
     sections: tuple[tuple[str, str], ...] = ()
     if kind is not None:
@@ -139,20 +139,20 @@ def _read_json(text: str) -> list[DraftInput]:
     try:
         data = json.loads(text)
     except ValueError as error:
-        what = f"the input is not valid JSON: {error}"
-        raise Invalid(what, "a quoted here-document of Markdown works too") from error
+        what = Text("errors_entry.input_json", cause=error)
+        raise Invalid(what, Text("errors_entry.input_json_hint")) from error
     except RecursionError as error:
-        raise Invalid("the input is nested too deeply", "give a list of flat entries") from error
+        raise Invalid(Text("errors_entry.input_deep"), Text("errors_entry.input_deep_hint")) from error
     items = data.get("entries", data) if isinstance(data, dict) else data
     items = items if isinstance(items, list) else [items]
     if not items or not all(isinstance(item, dict) for item in items):
-        raise Invalid("the input must hold entries as JSON objects", "see `experience-forge draft --help`")
+        raise Invalid(Text("errors_entry.input_objects"), Text("errors.see", command="experience-forge draft --help"))
     return [_from_json(item) for item in items]
 
 
 def _from_json(item: Mapping[str, Any]) -> DraftInput:
     fields = {name: _texts(value) for name, value in item.items()}
-    faults: list[str] = []
+    faults: list[Text] = []
     kind = checks.choice(fields, "kind", Kind, faults, None)
     names = SECTIONS[kind] if kind is not None else ()
     nested = fields.pop("sections", {})
@@ -163,24 +163,28 @@ def _from_json(item: Mapping[str, Any]) -> DraftInput:
 
 
 def _input(
-    fields: Mapping[str, Any], sections: tuple[tuple[str, str], ...], kind: Kind | None, faults: list[str]
+    fields: Mapping[str, Any], sections: tuple[tuple[str, str], ...], kind: Kind | None, faults: list[Text]
 ) -> DraftInput:
     ignored = tuple(name for name in IGNORED if name in fields and name != "project")
     known = {name: value for name, value in fields.items() if name in JSON_KEYS and name != "signals"}
     unknown = [name for name in fields if name not in JSON_KEYS and name not in IGNORED]
     if unknown:
-        faults.append(f"unknown: {', '.join(map(checks.shown, unknown))}; known are {', '.join(JSON_KEYS)}")
+        faults.append(
+            Text("errors_entry.unknown_keys", keys=", ".join(map(checks.shown, unknown)), known=", ".join(JSON_KEYS))
+        )
     return DraftInput(known, sections, kind, _signals(fields.get("signals"), faults), ignored, tuple(faults))
 
 
-def _signals(value: Any, faults: list[str]) -> tuple[Mapping[str, Any], ...]:
+def _signals(value: Any, faults: list[Text]) -> tuple[Mapping[str, Any], ...]:
     items = value if isinstance(value, list) else [value] if value else []
     names = [kind.value for kind in SignalKind]
     found = []
     for item in items:
         signal = item if isinstance(item, Mapping) else {"kind": item}
         if str(signal.get("kind")) not in names:
-            faults.append(f"signals: one of {', '.join(names)}, is '{checks.shown(signal.get('kind'))}'")
+            faults.append(
+                Text("errors_entry.signal_kind", names=", ".join(names), value=checks.shown(signal.get("kind")))
+            )
         else:
             found.append({str(key): entry for key, entry in signal.items()})
     return tuple(found)

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..fast import tokens
 from ..model import Entry
 from . import codec, tokens_estimate
@@ -47,30 +47,30 @@ def parse(text: str, known_ids: Sequence[str], rules: Mapping[str, Any]) -> Grow
     """
     text = text.replace("\r\n", "\n").rstrip("\n") + "\n"
     head, body = _split(text)
-    faults: list[str] = []
+    faults: list[Text] = []
     name, description = str(head.get("name", "")), str(head.get("description", "")).strip()
     if not NAME.fullmatch(name) or len(name) > rules["name_most"]:
-        faults.append(f"name: '{name}' must be a-z, 0-9 and single dashes, at most {rules['name_most']} characters")
+        faults.append(Text("errors_entry.skill_name", name=name, limit=rules["name_most"]))
     elif not name.endswith(rules["suffix"]):
-        faults.append(f"name: '{name}' must end with {rules['suffix']}, so that an uninstall finds it")
+        faults.append(Text("errors_entry.skill_suffix", name=name, suffix=rules["suffix"]))
     if not description or len(description) > rules["description_most"]:
-        faults.append(f"description: {len(description)} characters, 1 to {rules['description_most']} are allowed")
+        faults.append(Text("errors_entry.skill_description", count=len(description), limit=rules["description_most"]))
     if "<" in description or ">" in description:
-        faults.append("description: holds angle brackets, which some hosts refuse")
+        faults.append(Text("errors_entry.skill_brackets"))
     unknown = sorted(set(head) - set(rules["fields"]))
     if unknown:
-        faults.append(f"front matter: unknown fields {', '.join(unknown)}")
+        faults.append(Text("errors_entry.skill_unknown", names=", ".join(unknown)))
     loaded = tokens_estimate.estimate(body)
     if loaded > rules["body_tokens_most"]:
-        faults.append(f"body: about {loaded} tokens, at most {rules['body_tokens_most']}")
+        faults.append(Text("errors_entry.skill_tokens", tokens=loaded, limit=rules["body_tokens_most"]))
     mentioned = tuple(entry_id for entry_id in known_ids if f"[{entry_id}]" in body)
     missing = [entry_id for entry_id in known_ids if entry_id not in mentioned]
     if missing:
-        faults.append(f"body: does not name [{'], ['.join(missing)}]")
+        faults.append(Text("errors_entry.skill_missing", ids="], [".join(missing)))
     if re.search(r"^[A-Z][A-Z ,:']{24,}", text, re.MULTILINE) or "WHAT IT DOES AND WHEN" in text:
-        faults.append("the template's own words in capitals are still in it")
+        faults.append(Text("errors_entry.skill_capitals"))
     if faults:
-        raise Invalid("the skill does not hold", "mend these and try again", faults)
+        raise Invalid(Text("errors_entry.skill_fault"), Text("errors.mend_these"), faults)
     return Grown(name, description, text, tokens_estimate.estimate(f"{name}: {description}"), loaded, mentioned)
 
 
@@ -99,10 +99,10 @@ def lines_of(entries: Sequence[Entry]) -> list[dict[str, str]]:
 
 def _split(text: str) -> tuple[dict[str, Any], str]:
     if not text.startswith("---\n") or "\n---\n" not in text[3:]:
-        raise Invalid("the skill has no front matter", "begin it with `---`, name, description, `---`")
+        raise Invalid(Text("errors_entry.skill_front"), Text("errors_entry.skill_front_hint"))
     front, _, body = text[4:].partition("\n---\n")
     try:
         head = codec.load_front(front)
     except yaml.YAMLError as error:
-        raise Invalid("the skill's front matter is not valid YAML", "mend it and try again") from error
+        raise Invalid(Text("errors_entry.skill_yaml"), Text("errors.mend_it")) from error
     return head, body

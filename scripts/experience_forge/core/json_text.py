@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 
 BOM = "\ufeff"
 
@@ -59,12 +59,12 @@ def parse(text: str) -> dict[str, Any]:
         )
     except json.JSONDecodeError as error:
         comment = body.startswith(("//", "/*"), error.pos) or _COMMENT.search(body)
-        reason = "it holds comments" if comment else error.msg
-        raise Invalid(f"line {error.lineno} column {error.colno}: not plain JSON: {reason}") from None
+        reason = Text("errors_entry.json_comments") if comment else error.msg
+        raise Invalid(Text("errors_entry.json_plain", line=error.lineno, column=error.colno, reason=reason)) from None
     except RecursionError:
-        raise Invalid("it is nested too deeply to be read") from None
+        raise Invalid(Text("errors_entry.json_deep")) from None
     if not isinstance(data, dict):
-        raise Invalid("its top level is not an object")
+        raise Invalid(Text("errors_entry.json_object"))
     return data
 
 
@@ -210,12 +210,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(data) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for place, key in enumerate(keys) if key in keys[:place])
-        raise Invalid(f"the key {json.dumps(twice, ensure_ascii=False)} stands twice in one object")
+        raise Invalid(Text("errors_entry.json_twice", key=json.dumps(twice, ensure_ascii=False)))
     return data
 
 
 def _no_constant(name: str) -> Any:
-    raise Invalid(f"{name} is no JSON value")
+    raise Invalid(Text("errors_entry.json_constant", name=name))
 
 
 def _member(key: str | None, value: Any, layout: Style, indent: str) -> str:

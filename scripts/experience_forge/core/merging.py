@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..errors import Refused
+from ..errors import Refused, Text
 from ..model import Condition, Entry, Guard, Kind, Status, Track
 from . import changes, checks, codec
 from .changes import Change, Write
@@ -37,8 +37,8 @@ def merged(entries: Sequence[Entry], new_id: str, today: str, text: Entry | None
     fails = _conditions(entries, "fails_when")
     if max(len(applies), len(fails)) > checks.MAX_LIST:
         raise Refused(
-            f"together they have {max(len(applies), len(fails))} conditions, an entry has {checks.MAX_LIST} at most",
-            "merge fewer of them at once",
+            Text("errors_entry.merge_many", count=max(len(applies), len(fails)), limit=checks.MAX_LIST),
+            Text("errors_entry.merge_fewer"),
         )
     projects = {entry.project for entry in entries}
     track, project, domain = first.track, first.project, first.domain

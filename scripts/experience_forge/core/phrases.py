@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from .lazy import Pattern
 
 TYPE_CHECKING = False
@@ -183,14 +183,14 @@ class Phrases:
 
     def __init__(self, rules: Mapping[str, Any]) -> None:
         sets = {f"{{{name}}}": str(text) for name, text in dict(rules.get("sets") or {}).items()}
-        faults: list[str] = []
+        faults: list[Text] = []
         self.cues = tuple(cue for item in rules.get("cues") or () if (cue := _cue(item, sets, faults)))
         self._hints = _indexed(self.cues)
         self._by_start: dict[str, list[tuple[str, str, set[int]]]] = {}
         self._known: dict[str, tuple[tuple[str, set[int]], ...]] = {}
         self._asked = 0
         if faults:
-            raise Invalid("rules/phrases.yaml does not hold", "restore the file or install again", faults)
+            raise Invalid(Text("errors_entry.phrases_fault"), Text("errors.restore_file"), faults)
         self.calm = Pattern("|".join(f"(?:{text})" for text in rules["calm"]))
         self.own_fault = Pattern("|".join(f"(?:{text})" for text in rules["own_fault"]))
         statement = dict(rules["statement"])
@@ -327,9 +327,9 @@ def _indexed(cues: tuple[Cue, ...]) -> tuple[list[tuple[str, set[int]]], list[tu
     return every, [(hint, numbers) for hint, numbers in every if hint.isascii()]
 
 
-def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:
+def _cue(item: Any, sets: Mapping[str, str], faults: list[Text]) -> Cue | None:
     if not isinstance(item, dict) or not all(item.get(key) for key in ("name", "kind", "pattern", "hint")):
-        faults.append(f"a cue needs name, kind, pattern and hint: {str(item)[:80]}")
+        faults.append(Text("errors_entry.cue_parts", item=str(item)[:80]))
         return None
     try:
         return Cue(
@@ -345,7 +345,7 @@ def _cue(item: Any, sets: Mapping[str, str], faults: list[str]) -> Cue | None:
             also=str(item.get("also", "")),
         )
     except (TypeError, ValueError) as error:
-        faults.append(f"{item.get('name')}: {error}")
+        faults.append(Text("errors.field_reason", field=item.get("name"), reason=error))
         return None
 
 

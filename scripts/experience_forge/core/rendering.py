@@ -18,7 +18,7 @@ import jinja2
 from jinja2 import nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..fast import visible
 
 OUTPUT_CAP = 256 * 1024
@@ -60,7 +60,7 @@ class Book:
         for key in (f"{name}.{'zh' if language == 'zh' else 'en'}", name):
             if key in self.templates:
                 return self.templates[key]
-        raise Invalid(f"there is no template '{name}'", "restore templates.md or install again")
+        raise Invalid(Text("errors_entry.no_template", name=name), Text("errors_entry.no_template_hint"))
 
     def render(self, name: str, language: str, values: Mapping[str, Any]) -> str:
         """What one template gives, values escaped for a place that a client loads; errors as `render`."""
@@ -105,23 +105,27 @@ def render(template: str, values: Mapping[str, Any], *, escape: bool = True, cap
         for part in _compiled(template, escape).generate(dict(values)):
             size += len(part)
             if size > cap:
-                raise Invalid(f"a template gave more than {cap} characters", "shorten the entry")
+                raise Invalid(Text("errors_entry.template_long", limit=cap), Text("errors_entry.shorten_entry"))
             parts.append(part)
     except jinja2.TemplateError as error:
-        raise Invalid(f"a template can't be rendered: {error.message}", "restore the template") from error
+        raise Invalid(
+            Text("errors_entry.template_error", cause=error.message), Text("errors_entry.restore_template")
+        ) from error
     except TypeError as error:
-        raise Invalid(f"a template can't be rendered: {error}", "restore the template") from error
+        raise Invalid(
+            Text("errors_entry.template_error", cause=error), Text("errors_entry.restore_template")
+        ) from error
     return "".join(parts)
 
 
-def faults_of(template: str) -> list[str]:
+def faults_of(template: str) -> list[Text]:
     """What keeps a template from being used, one line a fault; empty when nothing does."""
     try:
         tree = _environment(True).parse(template)
     except jinja2.TemplateSyntaxError as error:
-        return [f"line {error.lineno}: {error.message}"]
+        return [Text("errors_entry.line_cause", line=error.lineno, cause=error.message)]
     faults = [_fault(node) for node in _walk(tree, 0)]
-    return [fault for fault in faults if fault]
+    return [fault for fault in faults if fault is not None]
 
 
 def _walk(node: nodes.Node, depth: int) -> list[tuple[nodes.Node, int]]:
@@ -132,22 +136,22 @@ def _walk(node: nodes.Node, depth: int) -> list[tuple[nodes.Node, int]]:
     return found
 
 
-def _fault(found: tuple[nodes.Node, int]) -> str:
+def _fault(found: tuple[nodes.Node, int]) -> Text | None:
     node, depth = found
     if not isinstance(node, _ALLOWED):
-        return f"line {node.lineno}: a template may not use {type(node).__name__}"
+        return Text("errors_entry.template_node", line=node.lineno, name=type(node).__name__)
     if isinstance(node, nodes.Filter) and node.name not in _FILTERS:
-        return f"line {node.lineno}: a template may not use the filter {node.name}"
+        return Text("errors_entry.template_filter", line=node.lineno, name=node.name)
     if depth > _FOR_DEPTH:
-        return f"line {node.lineno}: loops may be {_FOR_DEPTH} deep"
-    return ""
+        return Text("errors_entry.template_loops", line=node.lineno, depth=_FOR_DEPTH)
+    return None
 
 
 @functools.lru_cache(maxsize=256)
 def _compiled(template: str, escaping: bool) -> jinja2.Template:
     faults = faults_of(template)
     if faults:
-        raise Invalid("a template may not be used", "restore the template", faults)
+        raise Invalid(Text("errors_entry.template_forbidden"), Text("errors_entry.restore_template"), faults)
     return _environment(escaping).from_string(template)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..model import Score, Signal, SignalKind
 
 TYPE_CHECKING = False
@@ -32,18 +32,18 @@ class Weights:
         """
         kinds = rules.get("weights")
         faults = [
-            f"weights.{kind.value}: a number is missing"
+            Text("errors_entry.weight_number", name=kind.value)
             for kind in SignalKind
             if not isinstance(kinds, dict) or not isinstance(kinds.get(kind.value), (int, float))
         ]
         thresholds = rules.get("thresholds")
         faults += [
-            f"thresholds.{name}: a number is missing"
+            Text("errors_entry.threshold_number", name=name)
             for name in ("suggest", "stress")
             if not isinstance(thresholds, dict) or not isinstance(thresholds.get(name), (int, float))
         ]
         if faults:
-            raise Invalid("rules/scoring.yaml does not hold", "restore the file or install again", faults)
+            raise Invalid(Text("errors_entry.scoring_fault"), Text("errors.restore_file"), faults)
         assert isinstance(kinds, dict) and isinstance(thresholds, dict)
         return cls(
             {str(kind): float(weight) for kind, weight in kinds.items()},

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..model import Entry, Kind, Track
 
 _STATED = 3
@@ -66,15 +66,15 @@ def rules_of(data: Mapping[str, Any], added: Mapping[str, Any] | None = None) ->
     Raises:
         Invalid: with all faults of the user's part.
     """
-    faults: list[str] = []
+    faults: list[Text] = []
     domains = {name: _domain(name, item, None, faults) for name, item in data["domains"].items()}
     for name, item in (added or {}).items():
         if not isinstance(item, Mapping) or not DOMAIN.fullmatch(str(name)):
-            faults.append(f"domains: '{name}' must be a-z, 0-9, -, at most 40 characters, and hold name and words")
+            faults.append(Text("errors_entry.domain_form", name=name))
             continue
         domains[str(name)] = _domain(str(name), item, domains.get(str(name)), faults)
     if faults:
-        raise Invalid("the domains in config.yaml do not hold", "see the form in rules/tracks.yaml", faults)
+        raise Invalid(Text("errors_entry.domains_fault"), Text("errors_entry.domains_hint"), faults)
     words = tuple(word for language in data["project_words"].values() for word in language)
     return Rules(domains, words, data["reasons"], int(data["domain_threshold"]))
 
@@ -160,7 +160,7 @@ def _holds(text: str, word: str) -> bool:
     return re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text, re.IGNORECASE) is not None
 
 
-def _domain(name: str, item: Mapping[str, Any], base: Domain | None, faults: list[str]) -> Domain:
+def _domain(name: str, item: Mapping[str, Any], base: Domain | None, faults: list[Text]) -> Domain:
     names = item.get("name", {})
     names = {"en": names, "zh": names} if isinstance(names, str) else dict(names or {})
     words: list[str] = list(base.words) if base else [name]
@@ -170,7 +170,7 @@ def _domain(name: str, item: Mapping[str, Any], base: Domain | None, faults: lis
         if isinstance(group, list) and all(isinstance(word, str) for word in group):
             words += [word for word in group if word not in words]
         else:
-            faults.append(f"domains: words of '{name}' must be a list of texts, or one a language")
+            faults.append(Text("errors_entry.domain_words", name=name))
     near = tuple(str(other) for other in item.get("near", base.near if base else ()))
     own = bool(item.get("own", base.own if base else False))
     return Domain(name, names or (base.names if base else {}), tuple(words), own, near)
