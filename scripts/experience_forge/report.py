@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
+
+from .core import layout
+from .fast import visible
 
 SCHEMA_VERSION = 1
 PROGRESS_AFTER_SECONDS = 0.5
@@ -70,26 +74,34 @@ class Output:
         """Print the message `name` as a line of result."""
         self.line(self.text(name, **values))
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Print a table; silent in JSON mode. Without a terminal: tab-separated, no frame."""
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], prose: Collection[int] = ()) -> None:
+        """Print a table; silent in JSON mode. Without a terminal: tab-separated, one row a line, nothing wrapped.
+
+        Args:
+            prose: numbers of the columns that may be wrapped at a terminal; the others (ids, paths) stay whole.
+        """
         if self.as_json:
             return
+        # A title may hold anything: what hides in it is shown, and a line feed starts no row.
+        cells = [[visible.escape(str(cell)) for cell in row] for row in rows]
         if not self.is_terminal:
-            self.line("\t".join(columns))
-            for row in rows:
-                self.line("\t".join(str(cell) for cell in row))
+            for row in (columns, *cells):
+                self.line("\t".join(row))
             return
         from rich.console import Console
-        from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in columns:
-            table.add_column(column, overflow="fold")
-        for row in rows:
-            # Text, not markup: a title with [brackets] is shown as it is.
-            table.add_row(*(Text(str(cell)) for cell in row))
-        Console(file=self.stdout, no_color="NO_COLOR" in os.environ or None).print(table)
+        head, body = layout.table(columns, cells, prose, self.width)
+        console = Console(file=self.stdout, no_color="NO_COLOR" in os.environ or None)
+        for line in head:
+            console.print(Text(line, style="bold"), soft_wrap=True)
+        for line in body:
+            self.line(line)
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal: COLUMNS, else what it says itself, else 80."""
+        return shutil.get_terminal_size((80, 24)).columns
 
     @property
     def is_terminal(self) -> bool:

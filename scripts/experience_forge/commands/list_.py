@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.say("library.list_none" if library.entries else "library.list_empty")
     else:
         columns = [out.text(f"library.column_{name}") for name in ("id", "track", "title", "state")]
-        out.table(columns, [(s.entry.id, _place(s), s.entry.title, _state(s)) for s in chosen])
+        out.table(columns, [(s.entry.id, _place(s), s.entry.title, _state(s)) for s in chosen], prose=(2,))
     for path, reason in library.unreadable:
         out.talk(out.text("library.unreadable", path=path, reason=reason))
     return 0
@@ -94,7 +94,7 @@ def _place(stored: entries.StoredEntry) -> str:
 
 
 def _state(stored: entries.StoredEntry) -> str:
-    mark = "⚠️ " if stored.entry.status is Status.OUTDATED else ""
+    mark = "⚠ " if stored.entry.status is Status.OUTDATED else ""
     status = "" if stored.entry.status is Status.ACTIVE else mark + stored.entry.status.value
     state = "" if stored.state == "confirmed" else stored.state
     guard = "" if stored.entry.guard.value == "remind" else f"guard: {stored.entry.guard.value}"
@@ -119,7 +119,7 @@ def _proposals(where: home.Home, out: Output) -> int:
         out.say("library.no_proposals")
         return 0
     columns = [out.text(f"library.column_{name}") for name in ("id", "change", "title", "created")]
-    out.table(columns, [(p.id, p.change, _title(p), p.meta.get("created", "")) for p in found])
+    out.table(columns, [(p.id, p.change, _title(p), str(p.meta.get("created", ""))) for p in found], prose=(2,))
     out.talk(out.text("library.review_hint"))
     return 0
 
@@ -139,5 +139,5 @@ def _changes(where: home.Home, out: Output) -> int:
         (r["seq"], r["at"], r.get("change", r["what"]) if r["what"] == "change" else r["what"],
          ", ".join(r.get("entries", ())) or r.get("proposal", ""), (r.get("consent") or {}).get("by", ""))
         for r in found
-    ])
+    ], prose=(3,))
     return 0

@@ -150,7 +150,8 @@ def _list(shown: list[list[tuple[Scanned, Finding]]], found: int, sessions: int,
             )
         )
     out.table(
-        [out.text(f"scan.column_{name}") for name in ("number", "score", "kinds", "times", "quote", "place")], rows
+        [out.text(f"scan.column_{name}") for name in ("number", "score", "kinds", "times", "quote", "place")], rows,
+        prose=(4,),
     )
     out.say("scan.more", shown=len(shown), found=found, sessions=sessions)
     out.talk(out.text("scan.next"))

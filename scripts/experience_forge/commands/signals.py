@@ -114,6 +114,7 @@ def _tell(explained: Explained, total: Score, out: Output) -> None:
                 (s.turn, s.kind.value, f"{s.weight:g}", s.detector, " ".join(s.quote.split())[:100])
                 for s in explained.signals
             ],
+            prose=(4,),
         )
     else:
         out.say("signals.none")

@@ -1,0 +1,108 @@
+"""How a table fits a terminal: ids, numbers and paths stay whole; prose is wrapped beside them, else below them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+
+GAP = 2
+LEAST = 16
+"""Columns below which prose is not worth a column of its own."""
+_CLOSING = "，。、；：！？）】》」』”’…,.;:!?)"
+_PIECE = re.compile(rf"[\u1100-\U0010ffff][{re.escape(_CLOSING)}]*|[^\s\u1100-\U0010ffff]+|\s+")
+
+
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], prose: Collection[int], width: int
+) -> tuple[list[str], list[str]]:
+    """The head and the lines of a table, at most `width` columns wide where the whole cells allow that.
+
+    The head is empty where each field has a line of its own, with its name.
+
+    Args:
+        prose: numbers of the columns whose cells may be wrapped.
+    """
+    natural = [max(cells(line[at]) for line in (columns, *rows)) for at in range(len(columns))]
+    given = _widths(natural, rows, prose, width)
+    if given is not None:
+        return _side_by_side(columns, given), [line for row in rows for line in _side_by_side(row, given)]
+    whole = [at for at in range(len(columns)) if at not in prose]
+    if sum(natural[at] for at in whole) + GAP * (len(whole) - 1) <= width:
+        sizes = [natural[at] for at in whole]
+        head, *body = (_prose_below(row, whole, sizes, prose, width) for row in (columns, *rows))
+        return head, [line for lines in body for line in lines]
+    return [], [line for row in rows for line in _stacked(columns, row, prose, width)]
+
+
+def cells(text: str) -> int:
+    """Columns that a text takes at a terminal: wide letters and emoji two, marks none."""
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines of at most `width` columns; a word that is longer stays whole.
+
+    Wide letters may be parted anywhere, but no line begins with a closing sign.
+    """
+    lines, line, used = [], "", 0
+    for piece in _PIECE.findall(text):
+        size = cells(piece)
+        if used + size > width and line:
+            lines.append(line.rstrip())
+            line, used = "", 0
+            if piece.isspace():
+                continue
+        line += piece
+        used += size
+    return [*lines, line.rstrip()] if line.strip() or not lines else lines
+
+
+def _widths(
+    natural: list[int], rows: Sequence[Sequence[str]], prose: Collection[int], width: int
+) -> list[int] | None:
+    """A width for each column; None when the whole cells leave too little for the prose."""
+    free = width - GAP * (len(natural) - 1) - sum(size for at, size in enumerate(natural) if at not in prose)
+    wanted = sum(natural[at] for at in prose)
+    if wanted <= free:
+        return natural
+    least = {at: max([LEAST, *(cells(word) for row in rows for word in _words(row[at]))]) for at in prose}
+    if not prose or sum(least.values()) > free:
+        return None
+    given = list(natural)
+    for at in prose:
+        given[at] = max(least[at], min(natural[at], free * natural[at] // wanted))
+    return given
+
+
+def _words(text: str) -> list[str]:
+    return [piece for piece in _PIECE.findall(text) if not piece.isspace()]
+
+
+def _side_by_side(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    parts = [wrapped(cell, size) for cell, size in zip(row, widths, strict=True)]
+    lines = []
+    for number in range(max(map(len, parts))):
+        here = [part[number] if number < len(part) else "" for part in parts]
+        padded = (text + " " * (size - cells(text)) for text, size in zip(here, widths, strict=True))
+        lines.append((" " * GAP).join(padded).rstrip())
+    return lines
+
+
+def _prose_below(
+    row: Sequence[str], whole: Sequence[int], sizes: Sequence[int], prose: Collection[int], width: int
+) -> list[str]:
+    lines = _side_by_side([row[at] for at in whole], sizes)
+    return [*lines, *(f"  {line}" for at in prose if row[at] for line in wrapped(row[at], width - GAP))]
+
+
+def _stacked(columns: Sequence[str], row: Sequence[str], prose: Collection[int], width: int) -> list[str]:
+    lines = [row[0]]
+    for at in range(1, len(columns)):
+        if row[at]:
+            whole = f"{columns[at]}: {row[at]}"
+            lines += [f"  {line}" for line in (wrapped(whole, width - GAP) if at in prose else [whole])]
+    return lines
