@@ -34,11 +34,19 @@ RAREST: Final = 14
 
 @dataclass(frozen=True)
 class Sketch:
-    """What candidates are found by: words, keys of triggers, groups of choices."""
+    """What candidates are found by: words (each once, in their order), keys of triggers, groups of choices."""
 
-    words: frozenset[str]
+    words: tuple[str, ...]
     triggers: tuple[str, ...]
     choices: tuple[str, ...]
+
+
+class Numbers(dict[str, int]):
+    """Numbers of words; one that was not met before gets the next."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
 
 
 class Sketches:
@@ -72,22 +80,28 @@ class Sketches:
         return dict(zip(self.vocabulary, self.counts, strict=True))
 
 
-def sketch_of(entry: Entry, choices: Groups) -> Sketch:
-    """The sketch of an entry; it depends on nothing but the entry and the rules."""
-    texts = similarity.texts_of(entry)
-    words: frozenset[str] = frozenset().union(*(tokens.terms(text) for text in texts.values()))
-    errors = " ".join(sorted(set(signature.words(" ".join(c.error for c in entry.applies_when)))))
+def sketch_of(entry: Entry, choices: Groups, known: dict[str, list[str]] | None = None) -> Sketch:
+    """The sketch of an entry; it depends on nothing but the entry and the rules.
+
+    Args:
+        known: terms of words that were met before; new ones are put in.
+    """
+    words: list[str] = []
+    for text in similarity.texts_of(entry).values():
+        words += tokens.terms(text, known=known)
+    shown = [c.error for c in entry.applies_when if c.error]
+    errors = " ".join(sorted(set(signature.words(" ".join(shown))))) if shown else ""
     triggers = {f"c {similarity.program(c.command)}" for c in entry.applies_when if c.command}
     triggers |= {f"p {c.path}" for c in entry.applies_when if c.path}
     named = () if entry.kind is Kind.PITFALL else choices.find(f"{entry.title}\n{entry.rule}".lower())
     found = {*triggers, *([f"e {errors}"] if errors else ())}
-    return Sketch(words, tuple(sorted(found)), tuple(sorted(named)))
+    return Sketch(tuple(dict.fromkeys(words)), tuple(sorted(found)), tuple(sorted(named)))
 
 
 def gathered(sketches: Sequence[Sketch]) -> Sketches:
     """Sketches with one vocabulary."""
-    numbers: dict[str, int] = {}
-    words = [[numbers.setdefault(word, len(numbers)) for word in sorted(sketch.words)] for sketch in sketches]
+    numbers = Numbers()
+    words = [list(map(numbers.__getitem__, sketch.words)) for sketch in sketches]
     return Sketches(list(numbers), words, [s.triggers for s in sketches], [s.choices for s in sketches])
 
 
@@ -158,16 +172,17 @@ def join(sets: Sequence[Sequence[int]], sizes: Sequence[int], least: float) -> s
 
 def _by_rare_words(sets: Sequence[Sequence[int]], counts: Sequence[int]) -> set[Pair]:
     holders: dict[int, list[int]] = defaultdict(list)
+    found: set[Pair] = set()
     for place, own in enumerate(sets):
-        for number in [number for number in own if 1 < counts[number] <= RARE][:RAREST]:
-            holders[number].append(place)
-    once: set[Pair] = set()
-    twice: set[Pair] = set()
-    for places in holders.values():
-        pairs = set(_pairs(places))
-        twice |= pairs & once
-        once |= pairs
-    return twice
+        once: set[int] = set()
+        for number in own[:RAREST]:
+            if counts[number] > RARE:
+                break
+            before = holders[number]
+            found.update([(other, place) for other in once.intersection(before)])
+            once.update(before)
+            before.append(place)
+    return found
 
 
 def _by_key(keys: Sequence[Iterable[str]], most: int) -> set[Pair]:

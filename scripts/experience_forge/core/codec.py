@@ -17,7 +17,7 @@ from frontmatter.default_handlers import YAMLHandler
 
 from ..errors import Invalid, Text
 from ..model import Cite, Condition, Entry, Guard, Kind, Provenance, Source, Status, Track
-from . import body, checks
+from . import body, checks, written
 
 COMPUTED = ("status", "status_reason", "guard", "pinned", "parents", "revision", "created", "updated", "project")
 """Fields that we compute: a draft that brings them is told so, and they are ignored."""
@@ -28,6 +28,9 @@ KNOWN = (
     "sources", "parents", "revision", "created", "updated",
 )
 """All fields of the front matter, in the order in which they are written."""
+
+
+_NAMES = frozenset(KNOWN)
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,9 @@ def split(text: str) -> Raw:
         what = Text("errors_entry.entry_size", size=size, limit=checks.MAX_DOCUMENT_BYTES)
         raise Invalid(what, Text("errors_entry.shorten_it"))
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    as_written = written.split(text, _NAMES)
+    if as_written is not None:
+        return Raw(as_written[0], as_written[1].strip())
     if not text.startswith("---\n"):
         raise Invalid(Text("errors_entry.no_front"), Text("errors_entry.no_front_hint"))
     try:

@@ -161,27 +161,42 @@ def is_path(chunk: str) -> bool:
     return slashes > 1 or head[:1] in "/~\\" or head[:2] in ("./", ".\\") or head[1:3] in (":\\", ":/")
 
 
-def terms(text: str, limit: int = LIMIT) -> list[str]:
+def terms(text: str, limit: int = LIMIT, known: "dict[str, list[str]] | None" = None) -> list[str]:
     """The search words of a text, in order, repeats kept; at most `limit` characters are read.
 
     Of a path the last name stays. `Python 3.12` also gives `python3`, `ESLint 9` `eslint9`.
+    `known` keeps what single words give, for whoever reads thousands of texts.
     """
     out: list[str] = []
-    for chunk in without_ansi(clipped(text, limit)).split():
-        if is_path(chunk):
-            chunk = chunk.rstrip("/\\\"'`.,:;)]>").replace("\\", "/").rpartition("/")[2]
-        for word in chunk.translate(_SPACES).split():
-            if word.isascii():
-                _number_after(word, out) if word.isdigit() else _latin(word, out)
-                continue
-            for piece, cjk in runs(word):
-                if cjk:
-                    out.extend(bigrams(piece))
-                elif piece.isdigit():
-                    _number_after(piece, out)
-                else:
-                    _latin(piece, out)
+    text = without_ansi(clipped(text, limit))
+    if "/" in text or "\\" in text:
+        text = " ".join([_last_name(chunk) if is_path(chunk) else chunk for chunk in text.split()])
+    for word in text.translate(_SPACES).split():
+        if word.isascii():
+            if word.isdigit():
+                _number_after(word, out)
+            elif known is None:
+                _latin(word, out)
+            else:
+                if word not in known:
+                    _latin(word, known.setdefault(word, []))
+                out.extend(known[word])
+            continue
+        if "\u4e00" <= min(word) and max(word) <= "\u9fa5":
+            out.extend(bigrams(word))
+            continue
+        for piece, cjk in runs(word):
+            if cjk:
+                out.extend(bigrams(piece))
+            elif piece.isdigit():
+                _number_after(piece, out)
+            else:
+                _latin(piece, out)
     return out
+
+
+def _last_name(path: str) -> str:
+    return path.rstrip("/\\\"'`.,:;)]>").replace("\\", "/").rpartition("/")[2]
 
 
 def _number_after(digits: str, out: list[str]) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..core import codec
-from ..errors import Invalid, Refused
+from ..errors import Invalid, Refused, Text
 from ..model import Cite, Condition, Entry, Guard, Kind, Provenance, Source, Status, Track
 from . import files
 from .home import Home
@@ -46,7 +47,7 @@ class Cache:
             self._new[key] = item
             return from_plain(item["entry"]), str(item["sha256"])
         self._changed = True
-        data = files.read_bytes(path, MAX_FILE_BYTES)
+        data = _read(path, info)
         entry = parse_bytes(data, path)
         digest = files.sha256(data)
         self._new[key] = {"stamp": stamp, "sha256": digest, "entry": plain(entry)}
@@ -72,6 +73,19 @@ class Cache:
         return {}
 
 
+def _read(path: Path, info: os.stat_result) -> bytes:
+    """The bytes of a file that was looked at a moment ago; of anything unusual `files` tells what it is."""
+    if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_FILE_BYTES:
+        try:
+            with open(path, "rb", buffering=0) as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+            if len(data) == info.st_size:
+                return data
+        except OSError:
+            pass
+    return files.read_bytes(path, MAX_FILE_BYTES)
+
+
 def parse_bytes(data: bytes, path: Path) -> Entry:
     """An entry from a file's bytes.
 
@@ -79,14 +93,16 @@ def parse_bytes(data: bytes, path: Path) -> Entry:
         Invalid: also when its id is not the file's name.
     """
     if b"\0" in data:
-        raise Invalid(f"{path} holds NUL bytes", "it was probably cut by a crash: restore it from a backup")
+        raise Invalid(Text("errors_store.nul_bytes", path=path), Text("errors_store.nul_bytes_hint"))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Invalid(f"{path} is not UTF-8 (byte {error.start})", "save it as UTF-8") from error
+        raise Invalid(
+            Text("errors_store.not_utf8", path=path, byte=error.start), Text("errors_store.save_utf8")
+        ) from error
     entry = codec.parse(text)
     if entry.id != path.stem:
-        raise Invalid(f"{path} holds the id '{entry.id}'", "file name and id must be the same")
+        raise Invalid(Text("errors_store.other_entry_id", path=path, id=entry.id), Text("errors_store.same_id"))
     return entry
 
 

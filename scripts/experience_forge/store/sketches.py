@@ -28,16 +28,17 @@ def of(home: Home, stored: Sequence[StoredEntry], choices: Groups, rules: str) -
         rules: a digest of the rules that they depend on.
     """
     vocabulary, known = _load(home, rules)
-    numbers: dict[str, int] = {}
+    numbers = clusters.Numbers()
     fresh = False
     items = []
+    terms: dict[str, list[str]] = {}
     for one in stored:
         item = known.get(one.sha256)
         if item is None:
             if not numbers:
-                numbers = {word: number for number, word in enumerate(vocabulary)}
-            sketch = clusters.sketch_of(one.entry, choices)
-            words = array("I", [numbers.setdefault(word, len(numbers)) for word in sorted(sketch.words)])
+                numbers.update(zip(vocabulary, range(len(vocabulary)), strict=True))
+            sketch = clusters.sketch_of(one.entry, choices, terms)
+            words = array("I", map(numbers.__getitem__, sketch.words))
             item = known[one.sha256] = (words, sketch.triggers, sketch.choices)
             fresh = True
         items.append(item)
