@@ -122,7 +122,7 @@ def test_a_merge_that_loses_a_trigger_is_refused():
     files.write_text(folder / "s1.jsonl", "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
     parent = entry("a", applies_when=(Condition(command="npm install *"),))
     without = entry("b", applies_when=(Condition(command="yarn add *"),))
-    assert tidying.lost_fires(where, [parent], without) == ["a: session s1 line 5"]
+    assert list(map(str, tidying.lost_fires(where, [parent], without))) == ["a: session s1 line 5"]
     assert tidying.lost_fires(where, [parent], parent) == []
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from . import __version__, commands, wording
-from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Refused, Text, Usage
+from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Refused, Text, Usage, told
 from .fast import visible
 from .report import Output
 
@@ -126,7 +126,7 @@ def _bounded(given: list[str]) -> int:
         _tell(error, as_json)
         return error.exit_code
     except KeyboardInterrupt:
-        sys.stderr.write("\n" + _said(Text("errors.interrupted")) + "\n")
+        sys.stderr.write("\n" + told(Text("errors.interrupted")) + "\n")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader left (`| head`): say nothing, and keep Python from saying it at exit.
@@ -163,14 +163,10 @@ def _tell(error: ForgeError, as_json: bool) -> None:
         Output(as_json=True).data({"error": {"what": error.what, "hint": error.hint, "faults": list(error.faults)}})
     lines = [f"experience-forge: {error.what}", *(f"  - {fault}" for fault in error.faults)]
     if error.hint:
-        lines.append(_said(Text("errors.hint", hint=error.hint)))
+        lines.append(told(Text("errors.hint", hint=error.hint)))
     for line in lines:
         # An error may quote a hostile text: what hides in it is shown, not obeyed by the terminal.
         sys.stderr.write(visible.escape(line) + "\n")
-
-
-def _said(text: Text) -> str:
-    return wording.shown(text, wording.spoken())
 
 
 def _language() -> str:
@@ -193,7 +189,7 @@ def _bug(error: Exception) -> int:
         sys.stderr.write(trace)
         where = Text("errors.bug_no_log", path=home.current().logs)
     what = Text("errors.bug", kind=type(error).__name__, cause=error)
-    sys.stderr.write(f"experience-forge: {_said(what)}\n{_said(Text('errors.hint', hint=where))}\n")
+    sys.stderr.write(f"experience-forge: {told(what)}\n{told(Text('errors.hint', hint=where))}\n")
     return EXIT_BUG
 
 

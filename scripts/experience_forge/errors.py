@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from . import wording
 from .wording import Text as Text
+from .wording import told as told
 
 EXIT_DONE = 0
 EXIT_REFUSED = 1
@@ -37,9 +38,15 @@ class ForgeError(Exception):
         self._faults = tuple(faults)
 
     @property
+    def text(self) -> Text | str:
+        """What happened, to stand within another text."""
+        text: Text | str = self.args[0]
+        return text
+
+    @property
     def what(self) -> str:
         """What happened and where."""
-        return wording.shown(self.args[0], wording.spoken())
+        return wording.shown(self.text, wording.spoken())
 
     @property
     def hint(self) -> str:
@@ -54,7 +61,7 @@ class ForgeError(Exception):
 
     def __str__(self) -> str:
         """The English sentence."""
-        return wording.shown(self.args[0], wording.ENGLISH)
+        return wording.shown(self.text, wording.ENGLISH)
 
 
 class Refused(ForgeError):

@@ -91,6 +91,11 @@ def speaking(language: Callable[[], str]) -> Iterator[None]:
         _asked.pop()
 
 
+def told(text: Text) -> str:
+    """A text in the language of the user whose command runs."""
+    return shown(text, spoken())
+
+
 def spoken() -> str:
     """The language of the user whose command runs; English where nobody set one, or asking fails."""
     try:

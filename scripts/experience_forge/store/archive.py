@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from . import files, journal, redaction
 from .home import Home
 
@@ -82,14 +82,17 @@ def read(path: Path) -> Backup:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(item.file_size for item in archive.infolist()) > MAX_BYTES:
-                raise Invalid(f"{path} unpacks to more than {MAX_BYTES} bytes", "make a smaller backup")
+                raise Invalid(
+                    Text("errors_store.backup_large", path=path, limit=MAX_BYTES),
+                    Text("errors_store.backup_large_hint"),
+                )
             contents = {item.filename: archive.read(item) for item in archive.infolist() if not item.is_dir()}
         manifest = json.loads(contents.pop(MANIFEST).decode("utf-8"))
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise Invalid(f"{path} is no backup of experience-forge, or it is damaged", "take another one") from error
+        raise Invalid(Text("errors_store.backup_none", path=path), Text("errors_store.backup_none_hint")) from error
     faults = _faults(manifest, contents)
     if faults:
-        raise Invalid(f"{path} does not hold", "take another backup", faults)
+        raise Invalid(Text("errors_store.backup_fault", path=path), Text("errors_store.backup_fault_hint"), faults)
     return Backup(manifest, contents)
 
 
@@ -120,16 +123,16 @@ def _clean(data: bytes) -> tuple[bytes, dict[str, int]]:
     return (cleaned.encode("utf-8"), found) if found else (data, {})
 
 
-def _faults(manifest: Any, contents: Mapping[str, bytes]) -> list[str]:
+def _faults(manifest: Any, contents: Mapping[str, bytes]) -> list[Text]:
     if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
-        return ["its manifest can't be read"]
+        return [Text("errors_store.backup_manifest")]
     if manifest.get("v") != VERSION:
-        return [f"its format is {manifest.get('v')}, this version reads {VERSION}"]
-    faults = [f"{name}: is missing" for name in manifest["files"] if name not in contents]
+        return [Text("errors_store.backup_version", format=manifest.get("v"), known=VERSION)]
+    faults = [Text("errors.missing", name=name) for name in manifest["files"] if name not in contents]
     for name, data in contents.items():
         parts = PurePosixPath(name).parts
         if not parts or parts[0] not in PARTS or ".." in parts or "\\" in name or ":" in name or name.startswith("/"):
-            faults.append(f"{name!r}: is no path of a data home")
+            faults.append(Text("errors_store.backup_path", name=repr(name)))
         elif manifest["files"].get(name) != files.sha256(data):
-            faults.append(f"{name}: has other bytes than when the backup was made")
+            faults.append(Text("errors_store.backup_bytes", name=name))
     return faults

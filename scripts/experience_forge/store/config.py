@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from . import files
 from .home import current
 
@@ -39,10 +39,10 @@ def load() -> dict[str, Any]:
         data = {}
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}" if mark else ""
-        raise Invalid(f"{path}{where} is not valid YAML", "mend the file, or move it aside for the defaults") from error
+        where = Text("errors_store.path_line", path=path, line=mark.line + 1) if mark else path
+        raise Invalid(Text("errors_store.not_yaml", where=where), Text("errors_store.mend_config")) from error
     if not isinstance(data, dict):
-        raise Invalid(f"{path} does not hold a mapping", "mend the file, or move it aside for the defaults")
+        raise Invalid(Text("errors.no_mapping", path=path), Text("errors_store.mend_config"))
     return _merged(DEFAULTS, data)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import checks
-from ..errors import ForgeError, Refused
+from ..errors import ForgeError, Refused, Text
 from ..model import Entry, Status
 from . import entry_cache, files, journal
 from .home import Home
@@ -66,7 +66,7 @@ def path_of(home: Home, key: str) -> Path:
     """
     path = home.entries.joinpath(*key.split("/"))
     if not path.resolve().is_relative_to(home.entries.resolve()):
-        raise Refused(f"'{key}' leads outside {home.entries}", "choose another id")
+        raise Refused(Text("errors_store.outside", key=key, base=home.entries), Text("errors_store.other_id"))
     return path
 
 
@@ -103,8 +103,9 @@ def get(home: Home, entry_id: str) -> StoredEntry:
 
         ids = [path.stem for _, path, _ in _walk(home)]
         near = difflib.get_close_matches(entry_id, ids, 3, 0.5)
-        hint = f"near: {', '.join(near)}" if near else "see `experience-forge list`"
-        raise Refused(f"there is no entry '{entry_id}'", hint)
+        see = Text("errors.see", command="experience-forge list")
+        hint = Text("errors_store.near", ids=", ".join(near)) if near else see
+        raise Refused(Text("errors_store.no_entry", id=entry_id), hint)
     return found
 
 

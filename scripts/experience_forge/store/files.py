@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import Refused
+from ..errors import Refused, Text
 
 LOCK_WAIT_SECONDS = 5.0
 TEMP_MARK = ".forge-tmp-"
@@ -73,9 +73,9 @@ def make_folder(folder: Path, mode: int = 0o700) -> None:
         _flush_folder(folder.parent)
     except FileExistsError:
         if not folder.is_dir():
-            raise Refused(f"{folder} is in the way: it is not a folder", "move it aside and try again") from None
+            raise Refused(Text("errors_store.not_a_folder", path=folder), Text("errors.move_aside")) from None
     except OSError as error:
-        raise _refused("make the folder", folder, error) from error
+        raise _refused("make_folder", folder, error) from error
 
 
 def read_bytes(path: Path, limit: int = 64 * 1024 * 1024) -> bytes:
@@ -88,9 +88,12 @@ def read_bytes(path: Path, limit: int = 64 * 1024 * 1024) -> bytes:
     try:
         info = path.stat()
         if not stat.S_ISREG(info.st_mode):
-            raise Refused(f"{path} is not a regular file", "move it aside and try again")
+            raise Refused(Text("errors_store.not_regular", path=path), Text("errors.move_aside"))
         if info.st_size > limit:
-            raise Refused(f"{path} has {info.st_size} bytes, more than {limit}", "make it smaller or move it aside")
+            raise Refused(
+                Text("errors_store.too_large", path=path, size=info.st_size, limit=limit),
+                Text("errors_store.make_smaller"),
+            )
         return path.read_bytes()
     except FileNotFoundError:
         raise
@@ -108,9 +111,11 @@ def read_text(path: Path, limit: int = 64 * 1024 * 1024) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Refused(f"{path} is not UTF-8 (byte {error.start})", "save it as UTF-8 and try again") from error
+        raise Refused(
+            Text("errors_store.not_utf8", path=path, byte=error.start), Text("errors_store.save_utf8_again")
+        ) from error
     if "\0" in text:
-        raise Refused(f"{path} holds NUL bytes", "it was probably cut by a crash: restore it from a backup")
+        raise Refused(Text("errors_store.nul_bytes", path=path), Text("errors_store.nul_bytes_hint"))
     return text
 
 
@@ -128,11 +133,13 @@ def write_whole(path: Path, data: bytes, mode: int = 0o600, *, follow: bool = Tr
     if target.exists():
         info = target.stat()
         if not stat.S_ISREG(info.st_mode):
-            raise Refused(f"{target} is not a regular file", "move it aside and try again")
+            raise Refused(Text("errors_store.not_regular", path=target), Text("errors.move_aside"))
         if info.st_nlink > 1:
-            raise Refused(f"{target} has {info.st_nlink} hard links", "break the link, then try again")
+            raise Refused(
+                Text("errors_store.hard_links", path=target, links=info.st_nlink), Text("errors_store.hard_links_hint")
+            )
         if not os.access(target, os.W_OK):
-            raise Refused(f"can't write {target}: it is read-only", "make it writable and try again")
+            raise Refused(Text("errors_store.read_only", path=target), Text("errors_store.read_only_hint"))
         mode = stat.S_IMODE(info.st_mode)
     # The name is made from process and clock: tempfile would be one more import for hooks' writers.
     name = os.fsencode(target.name)[:80].decode("ascii", "replace").replace("\ufffd", "_")
@@ -189,7 +196,7 @@ def append_line(path: Path, line: str, *, durable: bool = False) -> None:
         if durable:
             # Only lines that are appended under a lock: nobody else can have written behind ours.
             _cut_back(path, size)
-        raise _refused("append to", path, error) from error
+        raise _refused("append", path, error) from error
 
 
 def remove(path: Path) -> bool:
@@ -218,7 +225,7 @@ def move(source: Path, target: Path) -> None:
         Refused: when the target exists or the system refuses.
     """
     if target.exists():
-        raise Refused(f"{target} exists already", "move it aside and try again")
+        raise Refused(Text("errors_store.exists_already", path=target), Text("errors.move_aside"))
     make_folder(target.parent)
     try:
         _os.rename(source, target)
@@ -267,12 +274,14 @@ def locked(path: Path, wait: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
     try:
         descriptor = _os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise _refused("open the lock", path, error) from error
+        raise _refused("open_lock", path, error) from error
     try:
         deadline = time.monotonic() + wait
         while not _locks(descriptor, path):
             if time.monotonic() >= deadline:
-                raise Refused(f"another run holds {path} for more than {wait:.0f} s", "wait for it, then try again")
+                raise Refused(
+                    Text("errors_store.lock", path=path, seconds=f"{wait:.0f}"), Text("errors_store.lock_hint")
+                )
             time.sleep(0.05)
         _held.add(path)
         yield
@@ -314,7 +323,7 @@ def _try_lock(descriptor: int) -> bool:
         if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
             return False
         if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP):
-            raise Refused("this disk has no file locks", "put the data home on a local disk") from error
+            raise Refused(Text("errors_store.no_locks"), Text("errors_store.no_locks_hint")) from error
         raise
     return True
 
@@ -326,7 +335,7 @@ def _resolve(path: Path) -> Path:
     try:
         return path.resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise Refused(f"{path} is a link that leads nowhere", "mend or remove the link, then try again") from error
+        raise Refused(Text("errors.dangling_link", path=path), Text("errors.mend_link")) from error
 
 
 def _write_new(path: Path, data: bytes, mode: int) -> None:
@@ -391,8 +400,8 @@ def _cut_back(path: Path, size: int) -> None:
 
 def _unsure(path: Path, error: OSError) -> Refused:
     cause = error.strerror or type(error).__name__
-    what = f"{path} was changed, but the disk did not confirm it: {cause}"
-    return Refused(what, "check the disk and look at the file")
+    what = Text("errors_store.unsure", path=path, cause=cause)
+    return Refused(what, Text("errors_store.unsure_hint"))
 
 
 def _drop(path: Path) -> None:
@@ -421,13 +430,11 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _refused(verb: str, path: Path, error: OSError) -> Refused:
+def _refused(call: str, path: Path, error: OSError) -> Refused:
     cause = error.strerror or type(error).__name__
     hints = {
-        errno.ENOSPC: "free some space and try again",
-        errno.EDQUOT: "free some of your quota and try again",
-        errno.EROFS: "the disk is read-only: choose another data home with EXPERIENCE_FORGE_HOME",
-        errno.EACCES: "check the permissions of the file and its folder",
-        errno.EPERM: "check the owner of the file and its folder",
+        errno.ENOSPC: "free_space", errno.EDQUOT: "free_quota", errno.EROFS: "disk_read_only",
+        errno.EACCES: "permissions", errno.EPERM: "owner",
     }
-    return Refused(f"can't {verb} {path}: {cause}", hints.get(error.errno or 0, "check the disk and try again"))
+    hint = Text(f"errors_store.hint_{hints.get(error.errno or 0, 'disk')}")
+    return Refused(Text(f"errors_store.cant_{call}", path=path, cause=cause), hint)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import Text, told
 from . import files
 from .home import Home
 
@@ -89,20 +90,20 @@ def check(home: Home) -> list[str]:
     previous = START
     seq = 0
     for line in lines(home):
-        where = f"{line.path.name} line {line.number}"
+        where = Text("errors_store.path_line", path=line.path.name, line=line.number)
         if line.record is None:
-            faults.append(f"{where}: can't be read (cut or damaged)")
+            faults.append(Text("errors_store.chain_torn", where=where))
             continue
         prev = line.record.get("prev")
         if prev != previous:
-            known = "an earlier line" if prev in hashes else "no line that is there"
-            faults.append(f"{where}: does not follow the record before it (it follows {known})")
+            known = Text("errors_store.chain_earlier" if prev in hashes else "errors_store.chain_nothing")
+            faults.append(Text("errors_store.chain_order", where=where, known=known))
         if line.record.get("seq") != seq + 1:
-            faults.append(f"{where}: has number {line.record.get('seq')}, {seq + 1} was due")
+            faults.append(Text("errors_store.chain_number", where=where, number=line.record.get("seq"), due=seq + 1))
         seq = int(line.record.get("seq") or 0)
         previous = line.hash
         hashes.add(line.hash)
-    return faults
+    return [told(fault) for fault in faults]
 
 
 def confirmed(home: Home) -> dict[str, Confirmed]:

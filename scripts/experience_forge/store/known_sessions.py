@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import Refused
+from ..errors import Refused, Text
 from ..fast import home as fast_home
 from . import ledger
 from .home import Home
@@ -61,6 +61,9 @@ def _one(session: str, known: list[str], last: list[str]) -> str:
         return begin[0]
     if begin:
         names = ", ".join(begin[:_SHOWN])
-        raise Refused(f"{len(begin)} sessions begin with '{session}': {names}", "give more of the id")
-    there = f"the last ones are {', '.join(last)}" if last else "the client keeps none on this machine"
-    raise Refused(f"there is no session '{session[:80]}'", f"check the id; {there}")
+        raise Refused(
+            Text("errors_store.sessions_begin", count=len(begin), session=session, ids=names),
+            Text("errors_store.more_of_id"),
+        )
+    hint = Text("errors_store.last_sessions", ids=", ".join(last)) if last else Text("errors_store.no_sessions")
+    raise Refused(Text("errors_store.no_session", session=session[:80]), hint)

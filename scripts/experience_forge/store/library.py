@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core import changes, codec
 from ..core.changes import Change, Write
-from ..errors import Invalid, Refused
+from ..errors import Invalid, Refused, Text, told
 from ..model import Consent, Entry
 from . import entries, files, journal, proposals
 from .home import Home
@@ -42,7 +42,7 @@ def apply(home: Home, proposal: Proposal, consent: Consent) -> Applied:
         Invalid: when its text does not hold.
     """
     if files.sha256(proposal.text.encode("utf-8")) != proposal.digest:
-        raise Invalid(f"proposal '{proposal.id}' has other bytes than were confirmed", "look at it and confirm anew")
+        raise Invalid(Text("errors_store.proposal_changed", id=proposal.id), Text("errors_store.confirm_anew"))
     with files.locked(home.lock):
         recover(home)
         change = changes.parse(proposal.change, proposal.text)
@@ -77,7 +77,10 @@ def revoke(home: Home, seq: int, reason: str) -> dict[str, Any]:
         for item in record["files"]:
             key, after, before = str(item["path"]), item.get("after"), item.get("before")
             if _digest(home, key) != after:
-                raise Refused(f"{key} has changed since it was written", "see `experience-forge doctor`")
+                raise Refused(
+                    Text("errors_store.changed_since_written", key=key),
+                    Text("errors.see", command="experience-forge doctor"),
+                )
             if after is not None:
                 text = text or _kept(home, after)
             known = before_state.get(key)
@@ -112,12 +115,16 @@ def undo_of(home: Home, seq: int) -> Change:
     for item in record["files"]:
         key, before, after = str(item["path"]), item.get("before"), item.get("after")
         if _digest(home, key) != after:
-            faults.append(f"{key} is not what this change left: undo the later change first")
+            faults.append(Text("errors_store.undo_later", key=key))
         writes.append(Write(key, after or "", kept_text(home, before) if before else None))
         if before and writes[-1].text is None:
-            faults.append(f"the earlier text of {key} is gone (forgotten)")
+            faults.append(Text("errors_store.undo_gone", key=key))
     if faults:
-        raise Refused(f"change {seq} can't be undone", "see `experience-forge list --changes`", faults)
+        raise Refused(
+            Text("errors_store.no_undo", seq=seq),
+            Text("errors.see", command="experience-forge list --changes"),
+            faults,
+        )
     names = ", ".join(record.get("entries", ())) or ", ".join(str(item["path"]) for item in record["files"])
     title = f"undo {record.get('change', record['what'])} {seq}: {names}"
     return Change("undo", title, data={"of": seq}, writes=tuple(writes))
@@ -147,7 +154,7 @@ def path_of(home: Home, key: str) -> Path:
     path = home.root.joinpath(*key[1:].split("/"))
     base = home.root / key[1:].split("/")[0]
     if not path.resolve().is_relative_to(base.resolve()) or ".." in key.split("/"):
-        raise Refused(f"'{key}' leads outside {base}", "choose another name")
+        raise Refused(Text("errors_store.outside", key=key, base=base), Text("errors_store.other_name"))
     return path
 
 
@@ -161,49 +168,50 @@ def recover(home: Home) -> list[str]:
             intent = None
         if intent is None or not _is_journalled(home, intent):
             files.remove(path)
-            done.append(f"dropped an unfinished change ({path.name}); its proposal is still open")
+            done.append(told(Text("errors_store.dropped_change", file=path.name)))
             continue
         _write_plan(home, intent["plan"])
         if intent["proposal"]:
             proposals.remove(home, intent["proposal"])
         files.remove(path)
-        done.append(f"finished an interrupted change ({intent['mark']})")
+        done.append(told(Text("errors_store.finished_change", mark=intent["mark"])))
     return done
 
 
 def _checked(home: Home, change: Change, proposal: Proposal) -> list[Entry]:
     """Entries that a change writes, after checking texts, places and what they replace."""
     found: list[Entry] = []
-    faults: list[str] = []
+    faults: list[Text] = []
     for write in change.writes:
         path_of(home, write.key)
         present = _digest(home, write.key)
         if change.change in ("draft", "import"):
             faults += _draft_faults(home, write, present)
         elif (present or "") != write.before:
-            faults.append(f"{write.key} has changed since this was proposed")
+            faults.append(Text("errors_store.changed_since_proposed", key=write.key))
         if write.text is not None and not write.key.startswith("@"):
             entry = codec.parse(write.text)
             if changes.key_of(entry) != write.key:
-                faults.append(f"{write.key}: the entry in it belongs to {changes.key_of(entry)}")
+                faults.append(Text("errors_store.belongs_to", key=write.key, place=changes.key_of(entry)))
             found.append(entry)
     keys = [write.key for write in change.writes]
     if len(set(keys)) != len(keys):
-        faults.append("one file is written twice")
+        faults.append(Text("errors_store.written_twice"))
     if faults:
-        raise Refused(f"proposal '{proposal.id}' does not fit any more", "discard it and propose it anew", faults)
+        raise Refused(Text("errors_store.proposal_stale", id=proposal.id), Text("errors.anew"), faults)
     return found
 
 
-def _draft_faults(home: Home, write: Write, present: str | None) -> list[str]:
+def _draft_faults(home: Home, write: Write, present: str | None) -> list[Text]:
     entry = codec.parse(write.text or "")
     other = entries.find(home, entry.id)
     if other is None:
-        return [] if entry.revision == 1 else [f"revision {entry.revision} of '{entry.id}', which is not there"]
+        absent = Text("errors_store.revision_absent", revision=entry.revision, id=entry.id)
+        return [] if entry.revision == 1 else [absent]
     if other.key != write.key:
-        return [f"the id '{entry.id}' is taken by {other.key}"]
+        return [Text("errors_store.id_taken", id=entry.id, key=other.key)]
     if entry.revision != other.entry.revision + 1:
-        return [f"'{entry.id}' is at revision {other.entry.revision}; this draft is revision {entry.revision}"]
+        return [Text("errors_store.revisions", id=entry.id, present=other.entry.revision, given=entry.revision)]
     return []
 
 
@@ -251,7 +259,7 @@ def _keep(home: Home, key: str) -> None:
 def _kept(home: Home, digest: str) -> str:
     text = kept_text(home, digest)
     if text is None:
-        raise Refused(f"the text {digest[:12]} is not kept any more", "it was forgotten, or the home is incomplete")
+        raise Refused(Text("errors_store.text_gone", digest=digest[:12]), Text("errors_store.text_gone_hint"))
     return text
 
 
@@ -268,8 +276,10 @@ def _record(home: Home, seq: int) -> dict[str, Any]:
             return record
     other = next((str(r.get("what")) for r in journal.read(home) if r.get("seq") == seq), "")
     if other:
-        raise Refused(f"number {seq} is a {other}, which changed no entry: it can't be undone", "choose a change")
-    raise Refused(f"there is no change {seq} in the journal", "see `experience-forge list --changes`")
+        raise Refused(Text("errors_store.undo_kind", seq=seq, kind=other), Text("errors_store.choose_change"))
+    raise Refused(
+        Text("errors_store.no_change", seq=seq), Text("errors.see", command="experience-forge list --changes")
+    )
 
 
 def _is_journalled(home: Home, intent: Mapping[str, Any]) -> bool:

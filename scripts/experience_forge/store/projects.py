@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import Invalid, Refused
+from ..errors import Invalid, Refused, Text
 from ..fast import git
 from . import files, journal
 from .home import Home
@@ -71,11 +71,13 @@ def renamed(home: Home, project_id: str, name: str) -> Project:
     """
     name = " ".join(name.split())
     if not 1 <= len(name) <= NAME_LIMIT or not name.isprintable():
-        raise Invalid("--rename: NAME must be printable text", f"give 1 to {NAME_LIMIT} characters")
+        raise Invalid(Text("errors_store.rename"), Text("errors_store.rename_hint", limit=NAME_LIMIT))
     for project in (*all(home), current(home)):
         if project_id in project.ids or project.name == project_id:
             return Project(project.id, name, project.root, project.ids, project.seen)
-    raise Refused(f"there is no project '{project_id}'", "see `experience-forge projects`")
+    raise Refused(
+        Text("errors.no_project", project=project_id), Text("errors.see", command="experience-forge projects")
+    )
 
 
 def all(home: Home) -> list[Project]:

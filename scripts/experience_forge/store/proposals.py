@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import Invalid, Refused
+from ..errors import Invalid, Refused, Text
 from . import files, journal
 from .home import Home
 
@@ -56,13 +56,13 @@ def create(home: Home, change: str, text: str, meta: Mapping[str, Any], wanted_i
     data = text.encode("utf-8")
     faults = []
     if not ID.fullmatch(wanted_id):
-        faults.append(f"id: '{wanted_id}' is not of the form a-z, 0-9, -, at most 64 characters")
+        faults.append(Text("errors_store.proposal_id_form", id=wanted_id))
     if change not in CHANGES:
-        faults.append(f"change: '{change}' is none of {', '.join(CHANGES)}")
+        faults.append(Text("errors_store.unknown_change", change=change, known=", ".join(CHANGES)))
     if len(data) > MAX_BYTES:
-        faults.append(f"text: {len(data)} bytes, at most {MAX_BYTES}")
+        faults.append(Text("errors_store.proposal_size", size=len(data), limit=MAX_BYTES))
     if faults:
-        raise Invalid("the proposal does not hold", "mend it and try again", faults)
+        raise Invalid(Text("errors_store.proposal_fault"), Text("errors.mend_it"), faults)
     digest = files.sha256(data)
     with files.locked(home.lock):
         chosen = _free_id(home, wanted_id, digest)
@@ -83,15 +83,20 @@ def load(home: Home, proposal_id: str, *, damaged: bool = False) -> Proposal:
         Refused: when there is none, naming the ones that are there.
     """
     if not ID.fullmatch(proposal_id):
-        raise Refused(f"'{proposal_id}' is no id of a proposal", "see `experience-forge list --proposals`")
+        raise Refused(
+            Text("errors_store.no_proposal_id", id=proposal_id),
+            Text("errors.see", command="experience-forge list --proposals"),
+        )
     try:
         data = files.read_bytes(text_path(home, proposal_id))
         text = data.decode("utf-8", "backslashreplace" if damaged else "strict")
     except FileNotFoundError:
         there = ", ".join(p.stem for p in sorted(home.proposals.glob("*.md"))[:8]) or "none"
-        raise Refused(f"there is no proposal '{proposal_id}'", f"open proposals: {there}") from None
+        raise Refused(
+            Text("errors_store.no_proposal", id=proposal_id), Text("errors_store.open_proposals", ids=there)
+        ) from None
     except UnicodeDecodeError as error:
-        raise Refused(f"proposal '{proposal_id}' is not UTF-8", "discard it and draft it again") from error
+        raise Refused(Text("errors_store.proposal_utf8", id=proposal_id), Text("errors_store.draft_again")) from error
     meta = _read_meta(home, proposal_id)
     return Proposal(proposal_id, str(meta.get("change", "draft")), text, files.sha256(data), meta)
 
@@ -211,7 +216,7 @@ def _free_id(home: Home, wanted: str, digest: str) -> str:
         path = text_path(home, chosen)
         if not path.exists() or files.sha256(files.read_bytes(path)) == digest:
             return chosen
-    raise Refused(f"there are 999 open proposals named '{wanted}'", "review or discard some of them")
+    raise Refused(Text("errors_store.proposals_full", id=wanted), Text("errors_store.proposals_full_hint"))
 
 
 def _emptied(before: str, after: str) -> list[str]:

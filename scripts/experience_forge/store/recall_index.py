@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import Refused
+from ..errors import Refused, Text
 from ..fast import confirm_line, lookup, signature, tokens
 from ..model import Entry, Status
 from . import files, launcher, projects, recall_rows, ruleset
@@ -192,7 +192,9 @@ def _generation(home: Home, base: Path | None) -> Iterator[tuple[sqlite3.Connect
         files.remove(path)
         # SQLite says "database or disk is full", "disk I/O error", "attempt to write a readonly database".
         if isinstance(error, sqlite3.OperationalError) and any(w in str(error) for w in ("full", "I/O", "readonly")):
-            raise Refused(f"can't write {path}: {error}", "free some space and try again") from error
+            raise Refused(
+                Text("errors_store.cant_write", path=path, cause=error), Text("errors_store.free_space")
+            ) from error
         raise
     finally:
         connection.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import Usage
+from ..errors import Text, Usage
 from . import config, known_sessions, ledger, projects, recall_index
 from .home import Home
 
@@ -20,7 +20,7 @@ def target(home: Home, session: str, project: bool) -> tuple[str, str]:
         return "project", projects.current(home).id
     name = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     if not name:
-        raise Usage("no session runs here", "name one with --session, or switch the project with --project")
+        raise Usage(Text("errors_store.no_session_runs"), Text("errors_store.no_session_runs_hint"))
     return "session", known_sessions.resolve(home, name)
 
 

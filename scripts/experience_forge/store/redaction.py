@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core import redact
-from ..errors import Refused
+from ..errors import Refused, Text
 from . import files, ruleset
 from .home import current
 
@@ -79,6 +79,6 @@ def _read_key() -> bytes:
         made = b""
     if len(made) != _KEY_BYTES:
         raise Refused(
-            f"{path} is damaged", "move it aside: a new one is made, old marks can't be joined any more"
+            Text("errors_store.damaged", path=path), Text("errors_store.key_hint")
         )
     return made

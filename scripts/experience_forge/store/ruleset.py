@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from ..core import tuning as core_tuning
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from . import files
 from .home import Home, current, skill_folder
 
@@ -67,13 +67,13 @@ def load_file(path: Path) -> dict[str, Any]:
     try:
         data = yaml.load(files.read_text(path), Loader=_LOADER)
     except FileNotFoundError:
-        raise Invalid(f"{path} is missing", "install again: the skill folder is incomplete") from None
+        raise Invalid(Text("errors.is_missing", path=path), Text("errors.skill_incomplete")) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}" if mark else ""
-        raise Invalid(f"{path}{where} is not valid YAML", "restore the file or install again") from error
+        where = Text("errors_store.path_line", path=path, line=mark.line + 1) if mark else path
+        raise Invalid(Text("errors_store.not_yaml", where=where), Text("errors.restore_file")) from error
     if not isinstance(data, dict):
-        raise Invalid(f"{path} does not hold a mapping", "restore the file or install again")
+        raise Invalid(Text("errors.no_mapping", path=path), Text("errors.restore_file"))
     return data
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core import body, changes, projection, rendering
 from ..core.rendering import Book
-from ..errors import Invalid, Refused
+from ..errors import Invalid, Refused, Text
 from ..model import Entry, Kind
 from . import files, journal, ruleset
 from .home import Home, skill_folder
@@ -40,23 +40,24 @@ def parse(text: str) -> Book:
     """
     text = text.replace("\r\n", "\n")
     version = _VERSION.search(text)
-    faults = [] if version else ["there is no line `Template version: <number>`"]
+    faults = [] if version else [Text("errors_store.template_version")]
     heads = list(_SECTION.finditer(text))
     found: dict[str, str] = {}
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         name = head["name"]
         blocks = _BLOCK.findall(text[head.end(): following.start() if following else len(text)])
         if not _NAME.fullmatch(name):
-            faults.append(f"'{name}' is no name of a template")
+            faults.append(Text("errors_store.template_name", name=name))
         elif name in found:
-            faults.append(f"{name}: stands twice")
+            faults.append(Text("errors_store.template_twice", name=name))
         elif len(blocks) != 1:
-            faults.append(f"{name}: needs one ```jinja block, has {len(blocks)}")
+            faults.append(Text("errors_store.template_block", name=name, count=len(blocks)))
         else:
             found[name] = blocks[0]
-            faults += [f"{name}: {fault}" for fault in rendering.faults_of(blocks[0])]
+            found_faults = rendering.faults_of(blocks[0])
+            faults += [Text("errors.field_reason", field=name, reason=fault) for fault in found_faults]
     if faults:
-        raise Invalid("the templates do not hold", "mend them, or install again", faults)
+        raise Invalid(Text("errors_store.templates_fault"), Text("errors_store.templates_hint"), faults)
     return Book(version[1] if version else "0", found, text)
 
 
@@ -71,7 +72,7 @@ def shipped() -> Book:
     try:
         return parse(files.read_text(path))
     except FileNotFoundError:
-        raise Invalid(f"{path} is missing", "install again: the skill folder is incomplete") from None
+        raise Invalid(Text("errors.is_missing", path=path), Text("errors.skill_incomplete")) from None
 
 
 def accepted(home: Home) -> Book:
@@ -122,7 +123,7 @@ def tuned(book: Book, tuning: str) -> Book:
     over = parse(f"Template version: {book.version}\n" + _VERSION.sub("", tuning))
     unknown = sorted(set(over.templates) - set(book.templates))
     if unknown:
-        raise Invalid("the tuning names templates that do not exist", "see templates.md", unknown)
+        raise Invalid(Text("errors_store.tuning_unknown"), Text("errors_store.see_templates"), unknown)
     text = book.text
     for name, own in over.templates.items():
         old = re.search(rf"^## {re.escape(name)}[ \t]*\n.*?^```jinja\n(.*?\n)```$", text, re.MULTILINE | re.DOTALL)
@@ -131,7 +132,7 @@ def tuned(book: Book, tuning: str) -> Book:
     result = parse(text)
     faults = check(result)
     if faults:
-        raise Invalid("the tuning does not render", "mend the templates named", faults)
+        raise Invalid(Text("errors_store.tuning_render"), Text("errors_store.tuning_render_hint"), faults)
     return result
 
 
@@ -140,7 +141,7 @@ def examples() -> Mapping[str, Mapping[str, Any]]:
     return ruleset.load("template_examples")
 
 
-def check(book: Book) -> list[str]:
+def check(book: Book) -> list[Text]:
     """Renders every template on its example, and reads the bodies back; one line a fault."""
     faults = []
     given = examples()
@@ -153,9 +154,11 @@ def check(book: Book) -> list[str]:
             else:
                 rendering.render(book.templates[full], given[name])
         except KeyError:
-            faults.append(f"{full}: has no example")
-        except (Invalid, ValueError) as error:
-            faults.append(f"{full}: {error}")
+            faults.append(Text("errors_store.template_example", name=full))
+        except Invalid as error:
+            faults.append(Text("errors.field_reason", field=full, reason=error.text))
+        except ValueError as error:
+            faults.append(Text("errors.field_reason", field=full, reason=error))
     return faults
 
 

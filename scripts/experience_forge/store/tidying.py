@@ -16,7 +16,7 @@ from typing import Any
 from ..core import codec, merging, pairs, tidy, tracks
 from ..core.merging import Base
 from ..core.tidy import Facts, Plan, Step
-from ..errors import Refused
+from ..errors import Refused, Text
 from ..model import Entry, Status, Track
 from . import (
     backtest,
@@ -141,8 +141,8 @@ def base_of(home: Home, entry_id: str) -> Base:
     stored = entries.get(home, entry_id)
     if stored.state in ("edited", "unconfirmed"):
         raise Refused(
-            f"'{entry_id}' has other bytes than were confirmed",
-            "see `experience-forge doctor`: confirm the new bytes or restore first",
+            Text("errors.other_bytes", id=entry_id),
+            Text("errors.other_bytes_hint"),
         )
     return Base(stored.entry, stored.key, stored.sha256)
 
@@ -155,22 +155,25 @@ def merged(home: Home, ids: Sequence[str], text: Entry | None = None) -> tuple[l
     """
     bases = [base_of(home, entry_id) for entry_id in dict.fromkeys(ids)]
     if len(bases) < 2:
-        raise Refused("a merge takes two entries at least", "name their ids")
+        raise Refused(Text("errors_store.merge_two"), Text("errors_store.merge_two_hint"))
     for base in bases:
         if base.entry.status is not Status.ACTIVE:
-            raise Refused(f"'{base.entry.id}' is {base.entry.status.value}", "merge active entries only")
+            raise Refused(
+                Text("errors_store.merge_status", id=base.entry.id, status=base.entry.status.value),
+                Text("errors_store.merge_active"),
+            )
     entry = merging.merged([base.entry for base in bases], _free_id(home, bases[0].entry.id), journal.now()[:10], text)
     codec.parse(codec.render(entry))
     lost = lost_fires(home, [base.entry for base in bases], entry)
     if lost:
-        raise Refused("the merged entry would not fire where a parent did", "give it their conditions", lost)
+        raise Refused(Text("errors_store.merge_silent"), Text("errors_store.merge_silent_hint"), lost)
     return bases, entry
 
 
-def lost_fires(home: Home, parents: Sequence[Entry], entry: Entry) -> list[str]:
+def lost_fires(home: Home, parents: Sequence[Entry], entry: Entry) -> list[Text]:
     """Places in the kept sessions where a parent's trigger fires and the merged entry's does not."""
     after = _fires(home, entry)
-    return [f"{parent.id}: session {session} line {line}" for parent in parents
+    return [Text("errors_store.merge_lost", id=parent.id, session=session, line=line) for parent in parents
             for session, line in sorted(_fires(home, parent) - after)]
 
 
@@ -199,7 +202,7 @@ def _free_id(home: Home, first: str) -> str:
         wanted = f"{stem}-merged" if number == 1 else f"{stem}-merged-{number}"
         if wanted not in known:
             return wanted
-    raise Refused(f"there are 999 merges of '{first}'", "undo some of them")
+    raise Refused(Text("errors_store.merges_full", id=first), Text("errors_store.undo_some"))
 
 
 def domains(stored: Sequence[StoredEntry]) -> dict[str, str]:
@@ -265,6 +268,6 @@ def step_of(found: Plan, step_id: str) -> Step:
     for step in found.steps:
         if step.id == step_id:
             return step
-    raise Refused(f"the plan has no step '{step_id}'", "see `experience-forge tidy` for the steps of today")
+    raise Refused(Text("errors_store.no_step", step=step_id), Text("errors_store.no_step_hint"))
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...errors import Invalid, Refused
+from ...errors import Invalid, Refused, Text
 from ...model import Event, SessionInfo
 from .base import HEAD_BYTES, Lines, Position
 
@@ -57,7 +57,10 @@ class Session:
         try:
             file = self.path.open("rb")
         except OSError as error:
-            raise Refused(f"can't read {self.path}: {error.strerror}", "check the path and its permissions") from error
+            raise Refused(
+                Text("errors_store.cant_read", path=self.path, cause=error.strerror),
+                Text("errors_store.check_permissions"),
+            ) from error
         with file:
             yield from self._reader.read(Lines(file, self.position, self._telling), self.position, self._full)
 
@@ -98,11 +101,13 @@ def open_session(
             head = file.read(HEAD_BYTES)
             size = file.seek(0, 2)
     except OSError as error:
-        raise Refused(f"can't read {path}: {error.strerror}", "check the path and its permissions") from error
+        raise Refused(
+            Text("errors_store.cant_read", path=path, cause=error.strerror), Text("errors_store.check_permissions")
+        ) from error
     reader = reader_of(head)
     if reader is None:
         known = ", ".join(sorted(reader.CLIENT for reader in _readers()))
-        raise Invalid(f"{path} is no session in a known format", f"known formats: {known}")
+        raise Invalid(Text("errors_store.no_format", path=path), Text("errors_store.known_formats", names=known))
     if position is None or position.offset > size or not position.fits(head):
         position = Position()
     position.remember(head)
