@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from experience_forge import cli, shared
+from experience_forge.core import growing
 from experience_forge.model import Condition, Consent, Kind, Track
-from experience_forge.store import entries, grown, home, journal, ledger, library, proposals
+from experience_forge.store import entries, grown, home, journal, ledger, library, proposals, ruleset
 from helpers import confirm, entry
 
 SKILL = """---
@@ -46,6 +47,43 @@ def five(domain="docker", sessions=3):
         for session in range(sessions):
             ledger.append(home.current(), f"s{session}", {
                 "what": "opportunity", "entry": f"d{number}", "sha256": digest, "arm": "shown", "coin": "none"})
+
+
+def procedure(title="Ship the image", when="An image is to be shipped."):
+    """Five workflows of one domain, each with steps in their order, that acted together."""
+    for number, text in enumerate(TEXTS):
+        steps = f"1. Look at the state before.\n2. {text}.\n3. Look whether it holds."
+        sections = (("when", f"{when} Part {number}: {text}"), ("steps", steps), ("rule", f"{text}."))
+        stored = confirm(entry(
+            f"d{number}", kind=Kind.WORKFLOW, track=Track.DOMAIN, domain="docker", title=f"{title}: {text}",
+            sections=sections, aliases=(f"第{'一二三四五'[number]}步的做法",),
+            applies_when=(Condition(command=f"docker step{number} *"),),
+            created=journal.now()[:10], updated=journal.now()[:10],
+        ))
+        for session in range(3):
+            ledger.append(home.current(), f"s{session}", {
+                "what": "opportunity", "entry": f"d{number}", "sha256": stored.record["files"][0]["after"],
+                "arm": "shown", "coin": "none"})
+
+
+COMMAND = """---
+description: Ship the container image as this user confirmed
+argument-hint: tag of the image
+---
+
+Go through these steps for $ARGUMENTS.
+
+1. Copy the lock file first [d0], then install [d1].
+2. Build [d2], scan [d3], push [d4].
+"""
+AGENT = """---
+name: docker-work-experience
+description: Reviews a container image as this user confirmed. Use to review or audit a docker image; 审查镜像时使用。
+tools: Read, Grep
+---
+
+You review images. Look at [d0] [d1] [d2] [d3] [d4], and report.
+"""
 
 
 def run(capsys, *arguments):
@@ -98,6 +136,84 @@ def test_a_grown_skill_is_installed_only_after_consent_and_undone_by_one_command
     shared.carry_out(home.current(), proposals.load(home.current(), made["proposal"]["id"]), consent)
     assert not target.exists() and grown.confirmed(home.current()) == []
     assert entries.get(home.current(), "d0").deliverable
+
+
+@pytest.mark.parametrize("form, title, text, folder", [
+    ("command", "Ship the image", COMMAND, "commands"), ("agent", "Review the image", AGENT, "agents"),
+])
+def test_one_procedure_becomes_a_command_or_an_agent(form, title, text, folder, capsys, tmp_path, own_home):
+    """Workflows with ordered steps become a slash command, those that review an agent: after consent, with one undo."""
+    client = install(own_home)
+    procedure(title)
+    (step,) = [s for s in run(capsys, "tidy")[1]["steps"] if s["kind"] == "grow"]
+    assert step["values"]["form"] == form
+    code, outline = run(capsys, "grow", "docker")
+    assert code == 0 and (outline["form"], outline["name"]) == (form, "docker-work-experience")
+    path = tmp_path / "file.md"
+    path.write_text(text, encoding="utf-8")
+    code, made = run(capsys, "grow", "docker", "--from", str(path), *(PROMPTS if form == "agent" else ()))
+    target = client / folder / "docker-work-experience.md"
+    assert code == 0 and made["form"] == form and not target.exists()
+    assert f"place: ~/.claude/{folder}/docker-work-experience.md" in made["proposal"]["text"]
+    consent = Consent("terminal", journal.now(), "terminal")
+    done = shared.carry_out(home.current(), proposals.load(home.current(), made["proposal"]["id"]), consent)
+    assert target.read_text(encoding="utf-8").startswith(text.split("\n---\n")[0])
+    (skill,) = run(capsys, "grow")[1]["skills"]
+    assert (skill["form"], skill["name"], skill["loaded"]) == (form, "docker-work-experience", 0)
+    _, made = run(capsys, "undo", str(done.applied.record["seq"]))
+    shared.carry_out(home.current(), proposals.load(home.current(), made["proposal"]["id"]), consent)
+    assert not target.exists() and grown.confirmed(home.current()) == []
+
+
+def test_what_followed_a_load_is_told(capsys, tmp_path, own_home):
+    """Of a command that the user typed, what became of its notes' triggers afterwards is counted."""
+    install(own_home)
+    procedure()
+    path = tmp_path / "file.md"
+    path.write_text(COMMAND, encoding="utf-8")
+    _, made = run(capsys, "grow", "docker", "--from", str(path), "--name", "ship-experience")
+    consent = Consent("terminal", journal.now(), "terminal")
+    shared.carry_out(home.current(), proposals.load(home.current(), made["proposal"]["id"]), consent)
+    folder = own_home / ".claude" / "projects" / "-w"
+    folder.mkdir(parents=True)
+    at = "2999-01-01T00:00:00Z"
+    typed = {"type": "user", "timestamp": at, "message": {"content": "<command-name>/ship-experience</command-name>"}}
+    (folder / "s9.jsonl").write_text(json.dumps(typed) + "\n", encoding="utf-8")
+    digest = entries.get(home.current(), "d0").sha256
+    for entry_id, when in (("d0", "2998-01-01T00:00:00Z"), ("d0", "2999-02-01T00:00:00Z")):
+        ledger.append(home.current(), "s9", {"what": "opportunity", "entry": entry_id, "sha256": digest, "arm": "shown",
+                                             "coin": "none", "at": when})
+    (skill,) = run(capsys, "grow")[1]["skills"]
+    assert (skill["name"], skill["loaded"], skill["followed"]) == ("ship-experience", 1, {"unknown": 1})
+
+
+@pytest.mark.parametrize("change, fault", [
+    (("1. Copy", "Copy"), "at least two"),
+    (("Go through", "!`git status`\nGo through"), "runs by itself"),
+    (("argument-hint", "allowed-tools"), "unknown fields allowed-tools"),
+    (("description: Ship", "description: <b>Ship"), "angle brackets"),
+])
+def test_a_command_that_breaks_the_rules_is_refused_with_the_fault(change, fault, capsys, tmp_path):
+    """Steps, fields, and nothing that runs when the file is loaded: checked before anything is proposed."""
+    procedure()
+    path = tmp_path / "file.md"
+    path.write_text(COMMAND.replace(*change).replace("2. Build", "Build" if fault == "at least two" else "2. Build"),
+                    encoding="utf-8")
+    assert cli.main(["grow", "docker", "--from", str(path)]) == 5
+    assert fault in capsys.readouterr().err
+    assert proposals.all(home.current()) == []
+
+
+def test_steps_in_an_order_are_told_from_other_workflows():
+    """Numbered, listed and told one after the other are procedures; one sentence, and what is no workflow, are not."""
+    rules = ruleset.load("grow")
+
+    def said(steps, kind=Kind.WORKFLOW):
+        return growing.is_procedure(entry(kind=kind, sections=(("when", "x"), ("steps", steps), ("rule", "x"))), rules)
+
+    assert said("1. a\n2. b") and said("- a\n- b") and said("一、备份\n二、迁移") and said("Back up, then migrate.")
+    assert said("先备份，然后迁移") and not said("Use the wrapper.") and not said("1. a\n2. b", Kind.PITFALL)
+    assert growing.form_of([], rules) == "skill"
 
 
 def test_a_changed_grown_skill_is_given_to_no_client(capsys, tmp_path, own_home):

@@ -145,8 +145,9 @@ def _user_changes(home: Home, confirmed: Sequence[Entry], book: Book) -> Iterato
             for name, text in made.files.items()
         }
         wanted.update(
-            (install.client_folder / "skills" / name / "SKILL.md", managed_block.stamp(text, book.version))
-            for name, text in grown.wanted(home).items()
+            (claude_files.grown_path(install.client_folder, one.form, one.name),
+             managed_block.stamp(one.text, book.version))
+            for one in grown.confirmed(home)
         )
         taken = set()
         for path, data in wanted.items():

@@ -78,9 +78,16 @@ def path_of(client_folder: Path, name: str) -> Path:
     return skill / "references" / f"{entry[0]}.md" if entry else skill / "SKILL.md"
 
 
+def grown_path(client_folder: Path, form: str, name: str) -> Path:
+    """The file of what has grown from entries: a skill, a slash command or an agent."""
+    part = Path("skills", name, "SKILL.md") if form == "skill" else Path(f"{form}s", f"{name}.md")
+    return client_folder / part
+
+
 def ours(client_folder: Path) -> Iterator[Path]:
     """Files below a client folder that carry our mark, edited by hand or not."""
-    patterns = ("rules/experience-forge/*.md", "skills/*-experience/SKILL.md", "skills/*-experience/references/*.md")
+    patterns = ("rules/experience-forge/*.md", "skills/*-experience/SKILL.md", "skills/*-experience/references/*.md",
+                "commands/*-experience.md", "agents/*-experience.md")
     for pattern in patterns:
         for path in sorted(client_folder.glob(pattern)):
             data = _bytes(path)

@@ -1,4 +1,4 @@
-"""`experience-forge grow`: a skill of their own from entries that act together."""
+"""`experience-forge grow`: a skill, a slash command or an agent from entries that act together."""
 
 from __future__ import annotations
 
@@ -9,33 +9,39 @@ from pathlib import Path
 from typing import Any
 
 from .. import shared, tidy_steps
+from ..clients import claude_files
 from ..core import changes, growing, tokens_estimate
 from ..core.rendering import Safe
 from ..errors import Refused, Usage
 from ..model import Entry, Track
 from ..report import Output
-from ..store import config, entries, files, grown, home, journal, ruleset, templates, tidying
+from ..store import config, effects, entries, files, grown, home, journal, ruleset, templates, tidying
 from ..store.launcher import confirm_command
 
-HELP = "propose a skill of its own from five or more entries that act together"
+HELP = "propose a skill, slash command or agent made of five or more entries that act together"
 EPILOG = """examples:
-  experience-forge grow                        skills that have grown, and whether anything loads them
-  experience-forge grow docker                 the entries, and the template to write SKILL.md from
+  experience-forge grow                        what has grown, and whether anything loads it
+  experience-forge grow docker                 the entries, and the template to write the file from
   experience-forge grow docker --from SKILL.md --prompt "ship the image" --prompt "发布镜像"
+  experience-forge grow docker --as command --name ship-image-experience --from ship.md
 
-The skill is installed after you confirm it, and taken back with `experience-forge undo`. With
-`disable-model-invocation: true` in its front matter it is a slash command that only you start.
+Workflows with ordered steps become a slash command, those that look through something and report an
+agent, everything else a skill; --as chooses otherwise. It is installed after you confirm it, and taken
+back with `experience-forge undo`.
 
-JSON: {"skills": [{"name", "at", "seq", "entries", "sessions", "listed", "loaded", "last", "unused"}]} |
-      {"domain", "entries", "template", "tokens"} |
+JSON: {"skills": [{"name", "form", "at", "seq", "entries", "sessions", "listed", "loaded", "last", "followed",
+                   "unused"}]} |
+      {"domain", "form", "name", "entries", "template", "tokens"} |
       {"proposal": {"id", "change", "digest", "text", "confirm_command"},
-       "listed_tokens", "loaded_tokens", "unheard"}"""
+       "form", "name", "listed_tokens", "loaded_tokens", "unheard"}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("domain", nargs="?", default="", help="domain of the entries")
-    parser.add_argument("--from", dest="source", metavar="FILE", help="the SKILL.md that was written, `-` for stdin")
+    parser.add_argument("--from", dest="source", metavar="FILE", help="the file that was written, `-` for stdin")
+    parser.add_argument("--as", dest="form", choices=growing.FORMS, help="what it becomes (by its entries)")
+    parser.add_argument("--name", default="", help="name of a slash command (by the domain)")
     parser.add_argument("--ids", nargs="+", metavar="ID", help="these entries rather than those that act together")
     parser.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="a request that should load it")
     parser.add_argument("--dry-run", action="store_true", help="print what would be proposed")
@@ -48,23 +54,31 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not args.domain:
         return _skills(where, out)
     chosen = _entries(where, args.domain, args.ids, out)
+    rules = ruleset.load("grow")
+    form = args.form or growing.form_of(chosen, rules)
+    name = args.name or f"{args.domain}-work{rules['suffix']}"
     if not args.source:
-        return _outline(args.domain, chosen, out)
-    return _propose(where, args, chosen, out)
+        return _outline(args.domain, form, name, chosen, out)
+    return _propose(where, args, form, name, chosen, out)
 
 
 def _skills(where: home.Home, out: Output) -> int:
-    found = [(skill, grown.use_of(skill, grown.transcripts())) for skill in grown.confirmed(where)]
+    ledgers = effects.ledgers(where)
+    found = [(skill, grown.use_of(skill, grown.transcripts(), ledgers)) for skill in grown.confirmed(where)]
     out.data({"skills": [
-        {"name": s.name, "at": s.at, "seq": s.seq, "entries": list(s.entries), "sessions": use.sessions,
-         "listed": use.listed, "loaded": use.loaded, "last": use.last, "unused": use.unused} for s, use in found
+        {"name": s.name, "form": s.form, "at": s.at, "seq": s.seq, "entries": list(s.entries),
+         "sessions": use.sessions, "listed": use.listed, "loaded": use.loaded, "last": use.last,
+         "followed": dict(use.followed), "unused": use.unused} for s, use in found
     ]})
     if not found:
         out.say("tidy.grow_no_skills")
     for skill, use in found:
-        last = f" ({use.last[:10]})" if use.last else ""
-        out.say("tidy.grow_used", name=skill.name, at=skill.at[:10], sessions=use.sessions, listed=use.listed,
-                loaded=use.loaded, last=last)
+        last = out.text("tidy.grow_last", at=use.last[:10]) if use.last else ""
+        out.say("tidy.grow_used", name=skill.name, form=out.text(f"tidy.form_{skill.form}"), at=skill.at[:10],
+                sessions=use.sessions, listed=use.listed, loaded=use.loaded, last=last)
+        if use.followed:
+            counts = {what: use.followed.get(what, 0) for what in ("good", "bad", "unknown")}
+            out.say("tidy.grow_followed", **counts)
         if use.unused:
             out.say("tidy.grow_unused", name=skill.name, seq=skill.seq)
     return 0
@@ -94,37 +108,46 @@ def _entries(where: home.Home, domain: str, ids: Sequence[str] | None, out: Outp
     return chosen
 
 
-def _outline(domain: str, chosen: Sequence[Entry], out: Output) -> int:
+def _outline(domain: str, form: str, name: str, chosen: Sequence[Entry], out: Output) -> int:
     book, language = templates.shipped(), config.language()
     lines = "\n".join(book.render("grown-line", language, values).rstrip("\n") for values in growing.lines_of(chosen))
-    name = f"{domain}-work{ruleset.load('grow')['suffix']}"
-    text = book.render("grown-skill", language, {"name": name, "lines": Safe(lines)})
+    text = book.render(f"grown-{form}", language, {"name": name, "lines": Safe(lines)})
     cost = tokens_estimate.estimate(lines)
-    out.data({"domain": domain, "entries": [entry.id for entry in chosen], "template": text, "tokens": cost})
+    out.data({"domain": domain, "form": form, "name": name, "entries": [entry.id for entry in chosen],
+              "template": text, "tokens": cost})
+    ordered = sum(growing.is_procedure(entry, ruleset.load("grow")) for entry in chosen)
+    out.talk(out.text(f"tidy.grow_form_{form}", name=name, ordered=ordered, count=len(chosen)))
     out.talk(out.text("tidy.grow_head", domain=domain, count=len(chosen), tokens=cost))
+    out.talk(out.text("tidy.grow_head_command" if form == "command" else "tidy.grow_head_prompts", domain=domain))
     out.line(text.rstrip("\n"))
     return 0
 
 
-def _propose(where: home.Home, args: argparse.Namespace, chosen: Sequence[Entry], out: Output) -> int:
+def _propose(
+    where: home.Home, args: argparse.Namespace, form: str, name: str, chosen: Sequence[Entry], out: Output
+) -> int:
     rules = ruleset.load("grow")
     prompts = [" ".join(prompt.split()) for prompt in args.prompt]
-    if len(prompts) < rules["prompts_least"]:
+    if form != "command" and len(prompts) < rules["prompts_least"]:
         raise Usage(out.text("tidy.grow_prompts_needed", least=rules["prompts_least"]),
                     out.text("tidy.grow_prompts_hint"))
     text = sys.stdin.read() if args.source == "-" else files.read_text(Path(args.source))
-    skill = growing.parse(text, [entry.id for entry in chosen], rules)
+    skill = growing.parse(text, [entry.id for entry in chosen], rules, form, name)
     tidy_steps.checked_text(skill.name, skill.description, skill.text)
-    summary = "\n".join([
-        out.text("tidy.grow_summary", count=len(skill.entries), listed=skill.listed_tokens, loaded=skill.loaded_tokens,
-                 budget=rules["list_budget_tokens"]),
-        out.text("tidy.grow_prompts", prompts=" · ".join(prompts)),
-    ])
-    change = growing.change(skill, grown.before(where, skill.name), prompts, config.language(), summary)
+    summary = [out.text(
+        "tidy.grow_summary", form=out.text(f"tidy.form_{form}"), count=len(skill.entries), listed=skill.listed_tokens,
+        loaded=skill.loaded_tokens, budget=rules["list_budget_tokens"],
+    )]
+    summary += [out.text("tidy.grow_typed", name=skill.name)] if form == "command" else []
+    summary += [out.text("tidy.grow_prompts", prompts=" · ".join(prompts))] if prompts else []
+    place = claude_files.grown_path(Path("~/.claude"), form, skill.name).as_posix()
+    before = grown.before(where, skill.name, form)
+    change = growing.change(skill, before, prompts, config.language(), "\n".join(summary), place)
     unheard = growing.unheard(skill, prompts)
     warnings = [out.text("tidy.grow_unheard", prompt=prompt) for prompt in unheard]
     document: dict[str, Any] = {
-        "listed_tokens": skill.listed_tokens, "loaded_tokens": skill.loaded_tokens, "unheard": unheard,
+        "form": form, "name": skill.name, "listed_tokens": skill.listed_tokens, "loaded_tokens": skill.loaded_tokens,
+        "unheard": unheard,
     }
     if args.dry_run:
         out.data({"proposal": {"id": "", "change": "grow", "text": changes.render(change)}, **document})

@@ -29,7 +29,7 @@ _FENCE = re.compile(r"\\*(>>> |<<<)")
 
 @dataclass(frozen=True)
 class Write:
-    """One file of a change: `key` below the entries (or `@tuning/…`, `@skills/…` below the home).
+    """One file of a change: `key` below the entries (or `@tuning/…`, `@skills/…` and the like below the home).
 
     `before` is the sha256 of the bytes it replaces, empty for a new file; `text` None removes it.
     """

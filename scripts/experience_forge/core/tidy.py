@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..model import Entry, Guard, Kind, Status, Track
-from . import clusters, pairs
+from . import clusters, growing, pairs
 from .clusters import Pair, Sketches
 from .eprocess import CLAIM
 
@@ -51,6 +51,7 @@ class Lifetimes:
     narrow_matches: int
     grow_entries: int
     grow_sessions: int
+    grow_rules: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,12 @@ class Plan:
     compared: int = 0
 
 
-def lifetimes_of(data: Mapping[str, Any]) -> Lifetimes:
-    """From the data of `rules/lifetimes.yaml`."""
+def lifetimes_of(data: Mapping[str, Any], grow: Mapping[str, Any] | None = None) -> Lifetimes:
+    """From the data of `rules/lifetimes.yaml`, and of `rules/grow.yaml` for what entries become."""
     general = tuple(str(word).lower() for words in data["general"].values() for word in words)
     days = {str(kind): int(days) for kind, days in data["days"].items()}
     return Lifetimes(days, int(data["shown"]), general, int(data["narrow_matches"]), int(data["grow_entries"]),
-                     int(data["grow_sessions"]))
+                     int(data["grow_sessions"]), grow or {})
 
 
 def plan(
@@ -308,8 +309,9 @@ def _grow(
         if len(group) >= lifetimes.grow_entries:
             ids = tuple(entry.id for entry in group)
             sessions = len(frozenset().union(*(facts[entry_id].sessions for entry_id in ids)))
-            steps.append(Step(step_id("grow", [domain]), "grow", ids, "act_together",
-                              {"domain": domain, "count": len(ids), "sessions": sessions},
+            form = growing.form_of(group, lifetimes.grow_rules) if lifetimes.grow_rules else "skill"
+            steps.append(Step(step_id("grow", [domain]), "grow", ids, f"act_together_{form}",
+                              {"domain": domain, "count": len(ids), "sessions": sessions, "form": form},
                               tuple(f"{entry.id}: {entry.title}" for entry in group)))
     return steps
 

@@ -20,7 +20,8 @@ from .home import Home
 
 VERSION = 1
 MANIFEST = "experience-forge-backup.json"
-PARTS = ("config.yaml", "projects.json", "entries", "proposals", "journal", "ledger", "evidence", "tuning", "skills")
+PARTS = ("config.yaml", "projects.json", "entries", "proposals", "journal", "ledger", "evidence", "tuning", "skills",
+         "commands", "agents")
 MAX_BYTES = 512 * 1024 * 1024
 STAMP = (2026, 1, 1, 0, 0, 0)
 """One time for all members, so that equal homes give equal archives."""

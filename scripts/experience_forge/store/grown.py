@@ -1,14 +1,16 @@
-"""Grown skills in the home: what was confirmed, and whether any session listed or loaded them."""
+"""What has grown in the home: what was confirmed, whether any session listed or loaded it, and what followed."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..core import changes, growing
+from ..core.effect import SessionLedger
 from ..fast import home as fast_home
 from . import files, journal, library
 from .home import Home
@@ -19,9 +21,10 @@ QUIET_SESSIONS = 20
 
 @dataclass(frozen=True)
 class Skill:
-    """A confirmed grown skill; `at` and `seq` are those of its change."""
+    """A confirmed skill, command or agent (`form`); `at` and `seq` are those of its change."""
 
     name: str
+    form: str
     text: str
     entries: tuple[str, ...]
     prompts: tuple[str, ...]
@@ -31,12 +34,16 @@ class Skill:
 
 @dataclass(frozen=True)
 class Use:
-    """Sessions since a skill is there, those that listed it and those that loaded it, and the last load."""
+    """Sessions since it is there, those that listed it, those that loaded it, the last load, and what followed.
+
+    `followed` counts what became of its entries' triggers after the loads: good, bad, unknown.
+    """
 
     sessions: int
     listed: int
     loaded: int
     last: str = ""
+    followed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def unused(self) -> bool:
@@ -45,10 +52,11 @@ class Use:
 
 
 def confirmed(home: Home) -> list[Skill]:
-    """Grown skills whose bytes are the ones that a person confirmed."""
+    """What has grown and has the bytes that a person confirmed."""
     found = []
     for key, state in sorted(journal.confirmed(home).items()):
-        if not key.startswith("@skills/") or not state.proven:
+        grown = growing.form_of_key(key)
+        if grown is None or not state.proven:
             continue
         try:
             data = files.read_bytes(library.path_of(home, key))
@@ -56,14 +64,19 @@ def confirmed(home: Home) -> list[Skill]:
             continue
         if files.sha256(data) == state.sha256:
             fields = _fields(home, key, state.sha256)
-            found.append(Skill(key.split("/")[1], data.decode("utf-8"), _names(fields, "entries"),
+            found.append(Skill(grown[1], grown[0], data.decode("utf-8"), _names(fields, "entries"),
                                _names(fields, "prompts"), state.at, state.seq))
     return found
 
 
-def use_of(skill: Skill, transcripts: Iterable[Path]) -> Use:
-    """How a skill fared in the client's own records since it was confirmed."""
-    sessions = listed = loaded = 0
+def use_of(skill: Skill, transcripts: Iterable[Path], ledgers: Iterable[SessionLedger] = ()) -> Use:
+    """How it fared in the client's own records since it was confirmed.
+
+    Args:
+        ledgers: what is known of the triggers of its entries in each session.
+    """
+    sessions = listed = 0
+    loads: dict[str, str] = {}
     last = ""
     name = skill.name.encode()
     for path in transcripts:
@@ -76,12 +89,23 @@ def use_of(skill: Skill, transcripts: Iterable[Path]) -> Use:
             continue
         if name not in data:
             continue
-        listed += 1
-        times = [at for at in _loads(data, skill.name) if at >= skill.at]
+        lines = [line for line in data.split(b"\n") if name in line]
+        times = [at for at in _loads(lines, skill) if at >= skill.at]
+        listed += bool(times) or any(b"_listing" in line for line in lines)
         if times:
-            loaded += 1
+            loads[path.stem] = min(times)
             last = max(last, *times)
-    return Use(sessions, listed, loaded, last)
+    return Use(sessions, listed, len(loads), last, _followed(skill, loads, ledgers))
+
+
+def _followed(skill: Skill, loads: Mapping[str, str], ledgers: Iterable[SessionLedger]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for ledger in ledgers:
+        if ledger.session in loads:
+            begun = loads[ledger.session][:19]
+            counts.update(chance.outcome or "unknown" for chance in ledger.opportunities
+                          if chance.entry in skill.entries and chance.at[:19] >= begun)
+    return dict(counts)
 
 
 def transcripts() -> list[Path]:
@@ -99,11 +123,11 @@ def fast_seconds(at: str) -> float:
         return 0.0
 
 
-def _loads(data: bytes, name: str) -> Iterator[str]:
-    """Times of the tool calls that loaded a skill, and of the user's own `/name`."""
-    for line in data.split(b"\n"):
-        if name.encode() not in line:
-            continue
+def _loads(lines: Iterable[bytes], skill: Skill) -> Iterator[str]:
+    """Times of the calls that loaded it (of an agent: that started it), and of the user's own `/name`."""
+    name = skill.name
+    tools = ("Task", "Agent") if skill.form == "agent" else ("Skill", "SlashCommand")
+    for line in lines:
         try:
             record = json.loads(line)
         except ValueError:
@@ -111,11 +135,16 @@ def _loads(data: bytes, name: str) -> Iterator[str]:
         message = record.get("message") if isinstance(record, dict) else None
         content = message.get("content") if isinstance(message, dict) else None
         blocks = content if isinstance(content, list) else []
-        called = any(isinstance(b, dict) and b.get("name") == "Skill" and name in json.dumps(b.get("input", {}))
-                     for b in blocks)
-        typed = isinstance(content, str) and f"<command-name>/{name}" in content
+        called = any(isinstance(b, dict) and b.get("name") in tools and _calls(b.get("input"), name) for b in blocks)
+        typed = isinstance(content, str) and f"<command-name>/{name}<" in f"{content}<"
         if called or typed:
             yield str(record.get("timestamp", ""))
+
+
+def _calls(given: object, name: str) -> bool:
+    """Whether one value of a call is the name, or a line that begins with it as a command."""
+    values = given.values() if isinstance(given, dict) else ()
+    return any(str(value).strip() and str(value).split()[0].lstrip("/") == name for value in values)
 
 
 def _fields(home: Home, key: str, sha256: str) -> Mapping[str, Any]:
@@ -133,14 +162,9 @@ def _names(fields: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(str(item) for item in value) if isinstance(value, list) else ()
 
 
-def wanted(home: Home) -> dict[str, str]:
-    """Name to text of each grown skill that clients are given."""
-    return {skill.name: skill.text for skill in confirmed(home)}
-
-
-def before(home: Home, name: str) -> str:
-    """The sha256 of the present text of a grown skill; empty when there is none."""
+def before(home: Home, name: str, form: str) -> str:
+    """The sha256 of its present text; empty when there is none."""
     try:
-        return files.sha256(files.read_bytes(library.path_of(home, growing.key_of(name))))
+        return files.sha256(files.read_bytes(library.path_of(home, growing.key_of(name, form))))
     except FileNotFoundError:
         return ""

@@ -20,7 +20,7 @@ from . import entries, files, journal, proposals
 from .home import Home
 from .proposals import Proposal
 
-ROOTS = ("@tuning/", "@skills/")
+ROOTS = ("@tuning/", "@skills/", "@commands/", "@agents/")
 """Keys that lie below the home rather than below `entries/`."""
 
 
