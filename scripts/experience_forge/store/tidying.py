@@ -52,7 +52,7 @@ def rules_digest() -> str:
 
 def lifetimes() -> tidy.Lifetimes:
     """How long entries of a kind last without a look."""
-    return tidy.lifetimes_of(ruleset.load("lifetimes"))
+    return tidy.lifetimes_of(ruleset.load("lifetimes"), ruleset.load("grow"))
 
 
 def plan(home: Home, library: Library, today: str) -> Plan:
