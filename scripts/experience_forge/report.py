@@ -59,8 +59,15 @@ class Output:
             self.stdout.write(text + "\n")
 
     def talk(self, text: str) -> None:
-        """Print one line to stderr: progress, hints, warnings."""
-        self.stderr.write(text + "\n")
+        """Print a message to stderr: progress, hints, warnings; wrapped at a terminal."""
+        for line in self.fitted([text], self.stderr):
+            self.stderr.write(line + "\n")
+
+    def fitted(self, lines: Iterable[str], stream: TextIO | None = None) -> list[str]:
+        """Lines of prose as they fit the terminal; unchanged where there is none."""
+        if not _is_terminal(stream or self.stdout):
+            return list(lines)
+        return [row for text in lines for line in text.split("\n") for row in layout.paragraph(line, self.width)]
 
     def text(self, name: str, /, **values: object) -> str:
         """The message `name` in the user's language, its fields filled in.
@@ -71,8 +78,9 @@ class Output:
         return self.texts[name].format(**values)
 
     def say(self, name: str, /, **values: object) -> None:
-        """Print the message `name` as a line of result."""
-        self.line(self.text(name, **values))
+        """Print the message `name` as a result; wrapped at a terminal."""
+        for line in self.fitted([self.text(name, **values)]):
+            self.line(line)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], prose: Collection[int] = ()) -> None:
         """Print a table; silent in JSON mode. Without a terminal: tab-separated, one row a line, nothing wrapped.
@@ -104,16 +112,19 @@ class Output:
         return shutil.get_terminal_size((80, 24)).columns
 
     @property
+    def height(self) -> int:
+        """Rows of the terminal: LINES, else what it says itself, else 24."""
+        return shutil.get_terminal_size((80, 24)).lines
+
+    @property
     def is_terminal(self) -> bool:
         """Whether a person reads the result on a terminal."""
-        return bool(getattr(self.stdout, "isatty", lambda: False)())
+        return _is_terminal(self.stdout)
 
     @property
     def can_ask(self) -> bool:
         """Whether a person can answer: both ends are terminals."""
-        return bool(getattr(self.stdin, "isatty", lambda: False)()) and bool(
-            getattr(self.stderr, "isatty", lambda: False)()
-        )
+        return _is_terminal(self.stdin) and _is_terminal(self.stderr)
 
     def ask(self, question: str) -> str | None:
         """One line of a person's answer, stripped; None without a terminal or at its end."""
@@ -132,7 +143,7 @@ class Output:
         """
         begun = time.monotonic()
         shown = False
-        terminal = bool(getattr(self.stderr, "isatty", lambda: False)())
+        terminal = _is_terminal(self.stderr)
         last = 0.0
 
         def advance(done: int) -> None:
@@ -150,3 +161,7 @@ class Output:
             if shown:
                 self.stderr.write("\r\x1b[K")
                 self.stderr.flush()
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return bool(getattr(stream, "isatty", lambda: False)())

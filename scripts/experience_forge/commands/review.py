@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 from .. import drafting, shared
 from ..clients import ancestry
@@ -16,7 +17,7 @@ from ..errors import ForgeError, NeedsConsent, Refused
 from ..fast import visible
 from ..model import Consent, Track
 from ..report import Output
-from ..store import candidates, home, journal, proposals, scratch
+from ..store import candidates, edits, home, journal, proposals
 from ..store.home import Home
 from ..store.launcher import confirm_command
 from ..store.proposals import Proposal
@@ -27,7 +28,8 @@ EPILOG = """examples:
   experience-forge review use-pnpm    this one
   experience-forge review --json      list them for a script; changes nothing
 
-keys: c confirm, m modify in $EDITOR, t move to another track, d discard with a reason, s skip, q quit.
+keys: c confirm, d discard with a reason, s skip, v view again, q quit; for a draft also m modify in $EDITOR and
+t move to another track. An edit that does not hold is kept: it opens again with its faults on top.
 Confirming needs a terminal of your own, never one below a client.
 JSON: {"proposals": [{"id", "change", "digest", "text", "meta", "targets", "confirm_command"}]}"""
 
@@ -59,9 +61,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
             out.text("review.no_terminal_hint", count=len(chosen)),
         )
     counts = {"c": 0, "d": 0, "s": 0}
+    last = ""
     for number, proposal in enumerate(chosen, 1):
         out.line(out.text("review.heading", number=number, count=len(chosen), id=proposal.id, change=proposal.change))
-        answer = _one(where, proposal, out)
+        answer, last = _one(where, proposal, last, out)
         if answer == "q":
             break
         counts[answer] += 1
@@ -70,122 +73,192 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _one(where: Home, proposal: Proposal, out: Output) -> str:
-    """Present one proposal until it is decided; returns the key that decided it."""
+def _one(where: Home, proposal: Proposal, last: str, out: Output) -> tuple[str, str]:
+    """Present one proposal until it is decided; returns the key that decided it, and what was done in one line.
+
+    Args:
+        last: what was done before, to be said again above the keys when a long text has moved it away.
+    """
+    shown = ""
     while True:
-        _present(where, proposal, out)
-        key = (out.ask(out.text("review.keys")) or "q").lower()[:1]
-        if key == "c":
-            if _confirm(where, proposal, out):
-                return "c"
-        elif key == "d":
-            reason = out.ask(out.text("review.reason")) or ""
-            proposals.discard(where, proposal.id, reason[:300])
-            out.say("library.discarded", id=proposal.id)
-            return "d"
-        elif key in ("m", "t"):
-            proposal = _guarded(lambda p=proposal, k=key: _changed(where, p, k, out), proposal, out)  # type: ignore[misc]
-        elif key in ("s", "q"):
-            return key
-        else:
-            out.talk(out.text("review.unknown_key"))
+        if proposal.digest != shown:
+            rows = _present(where, proposal, out)
+            shown = proposal.digest
+            if last and rows >= out.height - 2:
+                out.talk(out.text("review.before", what=last))
+        keys = _keys(proposal)
+        key = _key(out.ask(_offered(keys, out)), keys, out)
+        if key == "c" and (last := _confirm(where, proposal, out)):
+            return "c", last
+        if key == "d" and (last := _discarded(where, proposal, out)):
+            return "d", last
+        if key in ("s", "q"):
+            return key, ""
+        if key == "v":
+            shown = ""
+        elif key == "t":
+            proposal, last = _guarded(lambda p=proposal: _moved(where, p, out), proposal, out)  # type: ignore[misc]
+        elif key == "m":
+            proposal, last = _guarded(lambda p=proposal: _modified(where, p, out), proposal, out)  # type: ignore[misc]
+        elif not key:
+            out.talk(out.text("review.unknown_key", keys=", ".join(keys)))
 
 
-def _guarded(step: Callable[[], Proposal], proposal: Proposal, out: Output) -> Proposal:
+def _keys(proposal: Proposal) -> str:
+    """The keys that work for this proposal: only a draft has a text and a track to change."""
+    return "cmtdsvq" if proposal.change in ("draft", "import") else "cdsvq"
+
+
+def _offered(keys: str, out: Output) -> str:
+    return "  ".join(out.text(f"review.key_{key}") for key in keys) + " > "
+
+
+def _key(answer: str | None, keys: str, out: Output) -> str:
+    """The key that was meant: the letter or its whole word; empty when it is none of them. No more input is `q`."""
+    if answer is None:
+        return "q"
+    words = {re.sub(r"[\[\]\s]|^\[\w\] ", "", out.text(f"review.key_{key}")): key for key in keys}
+    return answer.lower() if answer.lower() in [*keys] else words.get(answer.lower(), "")
+
+
+def _guarded(step: Callable[[], tuple[Proposal, str]], proposal: Proposal, out: Output) -> tuple[Proposal, str]:
     """Run a step of modifying; a fault is shown, and the proposal stays as it was."""
     try:
         return step()
     except ForgeError as error:
-        out.talk(f"experience-forge: {error.what}")
-        for fault in error.faults:
-            out.talk(f"  - {fault}")
-        if error.hint:
-            out.talk(f"hint: {error.hint}")
-        return proposal
+        _tell_fault(error, out)
+        return proposal, ""
 
 
-def _confirm(where: Home, proposal: Proposal, out: Output) -> bool:
+def _tell_fault(error: ForgeError, out: Output) -> None:
+    out.talk(visible.escape(f"experience-forge: {error.what}"))
+    for fault in error.faults:
+        out.talk(visible.escape(f"  - {fault}"))
+    if error.hint:
+        out.talk(visible.escape(error.hint))
+
+
+def _confirm(where: Home, proposal: Proposal, out: Output) -> str:
+    """What was done, in one line; empty when it was not."""
     # Read again: what is applied must be what was just shown, not what lies there by now.
     if proposals.load(where, proposal.id).digest != proposal.digest:
         out.talk(out.text("review.changed"))
-        return False
+        return ""
     try:
         done = shared.carry_out(where, proposal, Consent("terminal", journal.now(), "terminal"))
     except ForgeError as error:
-        out.talk(f"experience-forge: {error.what}")
-        for fault in error.faults:
-            out.talk(f"  - {fault}")
-        return False
+        _tell_fault(error, out)
+        return ""
     for path in done.applied.paths:
         out.say("review.written" if path.exists() else "review.removed", path=path)
     for path in done.targets:
         out.say("review.projected" if path.exists() else "review.removed", path=path)
     for warning in done.warnings:
         out.talk(warning)
-    return True
+    edits.drop(where, proposal.id)
+    return out.text("review.confirmed", id=proposal.id)
 
 
-def _changed(where: Home, proposal: Proposal, key: str, out: Output) -> Proposal:
-    if proposal.change not in ("draft", "import"):
-        raise Refused(out.text("review.only_drafts"), out.text("review.only_drafts_hint"))
+def _discarded(where: Home, proposal: Proposal, out: Output) -> str:
+    """What was done, in one line; empty when the question for the reason was left."""
+    reason = out.ask(out.text("review.reason"))
+    if reason is None:
+        return ""
+    proposals.discard(where, proposal.id, reason[:300])
+    edits.drop(where, proposal.id)
+    out.say("library.discarded", id=proposal.id)
+    return out.text("library.discarded", id=proposal.id)
+
+
+def _moved(where: Home, proposal: Proposal, out: Output) -> tuple[Proposal, str]:
+    tracks = ", ".join(track.value for track in Track)
+    answer = out.ask(out.text("review.which_track", tracks=tracks)) or ""
+    if answer not in tracks.split(", "):
+        raise Refused(out.text("review.no_such_track", track=answer), out.text("review.tracks", tracks=tracks))
+    changed = _redrafted(where, proposal, proposal.text, answer, out)
+    return changed, out.text("review.moved", id=changed.id, track=answer)
+
+
+def _modified(where: Home, proposal: Proposal, out: Output) -> tuple[Proposal, str]:
+    """The proposal with the text of the user's editor, as often as its faults need; the edit is never lost."""
+    path, earlier = edits.begin(where, proposal)
+    if earlier:
+        out.talk(out.text("review.edit_goes_on", path=path))
+    while True:
+        try:
+            _edit(path)
+            text = edits.read(path) if path.exists() else proposal.text
+            if text == proposal.text:
+                edits.drop(where, proposal.id)
+                out.talk(out.text("review.unchanged"))
+                return proposal, ""
+            changed = _redrafted(where, proposal, text, "", out)
+            edits.drop(where, proposal.id)
+            return changed, out.text("review.modified", id=changed.id)
+        except ForgeError as error:
+            _tell_fault(error, out)
+            if path.exists() and edits.read(path) == proposal.text:
+                edits.drop(where, proposal.id)
+                return proposal, ""
+            edits.mark(path, [line for fault in (error.what, *error.faults) for line in fault.splitlines()])
+            if _key(out.ask(_offered("eg", out)), "eg", out) != "e":
+                out.talk(out.text("review.edit_kept", path=path))
+                return proposal, ""
+
+
+def _redrafted(where: Home, proposal: Proposal, text: str, track: str, out: Output) -> Proposal:
     options = drafting.Options(
-        session=str(proposal.meta.get("session", "")), replace=proposal.id, language=out.language,
+        session=str(proposal.meta.get("session", "")), replace=proposal.id, language=out.language, track=track,
         imported=proposal.change == "import",
     )
-    text = proposal.text
-    if key == "t":
-        answer = out.ask(out.text("review.which_track", tracks=", ".join(track.value for track in Track)))
-        if answer not in [track.value for track in Track]:
-            raise Refused(out.text("review.no_such_track", track=answer or ""))
-        options = dataclasses.replace(options, track=answer)
-    else:
-        text = _edited(where, text)
     entry = codec.parse(text)
     given = drafts.read(drafts.as_input(entry, proposal.meta.get("signals", ())), as_json=True)[0]
-    draft = drafting.prepare(where, given, options)
-    return drafting.keep(where, draft, options)
+    return drafting.keep(where, drafting.prepare(where, given, options), options)
 
 
-def _edited(where: Home, text: str) -> str:
-    """The text after the user's editor.
+def _edit(path: Path) -> None:
+    """Open the user's editor on a file and wait for its end.
 
     Raises:
-        Refused: when there is no editor, or it ended with a fault.
+        Refused: when there is no editor, or it ended with a fault; what is in the file stays there.
     """
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
-    with scratch.file(where, "draft.md", text) as path:
-        try:
-            code = subprocess.call([*shlex.split(editor, posix=os.name != "nt"), str(path)])
-        except OSError as error:
-            what = f"can't start the editor '{editor}': {error.strerror}"
-            raise Refused(what, "set EDITOR to your editor") from error
-        if code != 0:
-            raise Refused(f"the editor ended with {code}; the draft stays as it was", "set EDITOR to your editor")
-        return scratch.read(path)
+    try:
+        code = subprocess.call([*shlex.split(editor, posix=os.name != "nt"), str(path)])
+    except (OSError, ValueError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise Refused(f"can't start the editor '{editor}': {cause}", "set EDITOR to your editor") from error
+    if code != 0:
+        raise Refused(f"the editor '{editor}' ended with {code}", "the draft stays as it was")
 
 
-def _present(where: Home, proposal: Proposal, out: Output) -> None:
-    meta = proposal.meta
-    out.line(visible.escape(proposal.text, keep_newlines=True).rstrip("\n"))
-    out.line()
-    if meta.get("score") is not None:
-        out.say("review.score", score=f"{float(meta['score']):g}")
-        for line in meta.get("score_lines", ()):
-            out.line(f"  {line}")
-        for signal in meta.get("signals", ()):
-            if isinstance(signal, dict) and signal.get("quote"):
-                out.line(f"  {signal['kind']}: {visible.escape(str(signal['quote']))}")
-    if meta.get("track_reason"):
-        out.say("draft.track", track=meta.get("track", ""), reason=meta["track_reason"])
-    for warning in meta.get("warnings", ()):
-        out.say("draft.warning", warning=visible.escape(str(warning)))
-    for near in meta.get("near", ()):
-        out.say("draft.near", id=near.get("id", ""), title=visible.escape(str(near.get("title", ""))))
-    if meta.get("backtest"):
-        out.line(str(meta["backtest"]))
+def _present(where: Home, proposal: Proposal, out: Output) -> int:
+    """Print a proposal with what was computed about it; returns how many rows of the terminal that took."""
+    lines = [*visible.escape(proposal.text, keep_newlines=True).rstrip("\n").split("\n"), ""]
     for target in _targets(where, proposal):
-        out.line(target["diff"] or target["path"])
-    out.say("review.digest", digest=proposal.digest[:16])
+        lines += visible.escape(target["diff"] or target["path"], keep_newlines=True).split("\n")
+    lines += out.fitted(_computed(proposal, out))
+    for line in lines:
+        out.line(line)
+    return sum(1 + visible.width(line) // max(1, out.width) for line in lines)
+
+
+def _computed(proposal: Proposal, out: Output) -> list[str]:
+    """What was computed about a proposal, what a person has to know most at the end, next to the keys."""
+    meta, lines = proposal.meta, []
+    if meta.get("score") is not None:
+        lines.append(out.text("review.score", score=f"{float(meta['score']):g}"))
+        lines += [f"  {line}" for line in meta.get("score_lines", ())]
+        lines += [f"  {signal['kind']}: {visible.escape(str(signal['quote']))}"
+                  for signal in meta.get("signals", ()) if isinstance(signal, dict) and signal.get("quote")]
+    if meta.get("track_reason"):
+        lines.append(out.text("draft.track", track=meta.get("track", ""), reason=meta["track_reason"]))
+    if meta.get("backtest"):
+        lines.append(str(meta["backtest"]))
+    lines += [out.text("draft.near", id=near.get("id", ""), title=visible.escape(str(near.get("title", ""))))
+              for near in meta.get("near", ())]
+    lines += [out.text("draft.warning", warning=visible.escape(str(warning))) for warning in meta.get("warnings", ())]
+    return [*lines, out.text("review.digest", digest=proposal.digest[:16])]
 
 
 def _targets(where: Home, proposal: Proposal) -> list[dict[str, str]]:

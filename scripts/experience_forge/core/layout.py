@@ -9,8 +9,18 @@ from collections.abc import Collection, Sequence
 GAP = 2
 LEAST = 16
 """Columns below which prose is not worth a column of its own."""
-_CLOSING = "，。、；：！？）】》」』”’…,.;:!?)"
-_PIECE = re.compile(rf"[\u1100-\U0010ffff][{re.escape(_CLOSING)}]*|[^\s\u1100-\U0010ffff]+|\s+")
+_WIDE = (
+    "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
+    "\U0001f300-\U0001faff\U00020000-\U0003fffd"
+)
+"""Letters between which a line may end."""
+_OPENING = re.escape("([{\"'“‘（「『《【")
+_CLOSING = re.escape("，。、；：！？）】》」』”’…,.;:!?)")
+_PIECE = re.compile(
+    # A command in a sentence stands on one line, so that it can be copied.
+    rf"[{_OPENING}]*`[^`\n]+`[{_CLOSING}]*"
+    rf"|[{_OPENING}]*[{_WIDE}][{_CLOSING}]*|[^\s`{_WIDE}]+[{_CLOSING}]*|`|\s+"
+)
 
 
 def table(
@@ -59,6 +69,16 @@ def wrapped(text: str, width: int) -> list[str]:
         line += piece
         used += size
     return [*lines, line.rstrip()] if line.strip() or not lines else lines
+
+
+def paragraph(line: str, width: int) -> list[str]:
+    """A line of prose in rows of at most `width` columns, each indented like the line; commands stay whole."""
+    if cells(line) <= width:
+        return [line]
+    text = line.lstrip(" ")
+    indent = line[: len(line) - len(text)] + ("  " if text.startswith("- ") else "")
+    first, *rest = wrapped(text, max(LEAST, width - len(indent)))
+    return [line[: len(line) - len(text)] + first, *(indent + row for row in rest)]
 
 
 def _widths(
