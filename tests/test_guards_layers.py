@@ -18,15 +18,17 @@ TOP = {"cli": 5, "report": 4, "shared": 4, "drafting": 4, "tidy_steps": 4, "erro
 FOLDERS = {"commands": 5, "installer": 5, "store": 3, "clients": 3, "core": 2, "fast": 1}
 MAY = {
     "cli": {"commands", "store", "report", "errors", "wording", "model", "shared"},
-    "commands": {"shared", "drafting", "tidy_steps", "store", "clients", "core", "fast", "model", "errors", "report"},
+    "commands": {
+        "shared", "drafting", "tidy_steps", "store", "clients", "core", "fast", "model", "errors", "wording", "report",
+    },
     "installer": {
         "installer", "shared", "drafting", "store", "clients", "core", "fast", "model", "errors", "wording", "report",
     },
-    "shared": {"store", "clients", "core", "fast", "model", "errors"},
-    "drafting": {"store", "clients", "core", "fast", "model", "errors"},
-    "tidy_steps": {"shared", "store", "clients", "core", "fast", "model", "errors"},
-    "store": {"store", "core", "fast", "model", "errors"},
-    "clients": {"clients", "store", "core", "fast", "model", "errors"},
+    "shared": {"store", "clients", "core", "fast", "model", "errors", "wording"},
+    "drafting": {"store", "clients", "core", "fast", "model", "errors", "wording"},
+    "tidy_steps": {"shared", "store", "clients", "core", "fast", "model", "errors", "wording"},
+    "store": {"store", "core", "fast", "model", "errors", "wording"},
+    "clients": {"clients", "store", "core", "fast", "model", "errors", "wording"},
     "core": {"core", "fast", "model", "errors"},
     "fast": {"fast"},
     "report": {"core", "errors", "fast", "model"},

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import wording
 from .clients import claude_code, client_memory
 from .core import codec, drafts, provenance, scoring, testable, tracks, vet
 from .core.drafts import DraftInput
-from .errors import Invalid, Refused
+from .errors import Invalid, Refused, Text
 from .model import Entry, Kind, Provenance, Score, SignalKind, Source, Track
 from .store import (
     backtest,
@@ -159,7 +160,7 @@ def _complete(home: Home, given: DraftInput, options: Options, base: entries.Sto
 def _project_id(home: Home, asked: str) -> str:
     known = [project.id for project in projects.all(home) if asked in (*project.ids, project.name)]
     if asked and not known and asked != projects.current(home).id:
-        raise Refused(f"there is no project '{asked}'", "see `experience-forge projects`")
+        raise Refused(Text("errors.no_project", project=asked), Text("errors.see", command="experience-forge projects"))
     return known[0] if known else asked
 
 
@@ -180,12 +181,12 @@ def _bound(entry: Entry) -> tuple[Entry, tuple[str, ...]]:
 def _redacted(entry: Entry) -> tuple[Entry, dict[str, int]]:
     """The entry without secrets and personal data, and how many of each kind were taken out."""
     counts: dict[str, int] = {}
-    needed: list[str] = []
+    needed: list[Text] = []
 
     def clean(name: str, text: str) -> str:
         cleaned, found = redaction.clean(text)
         if found and name in NEEDS_SECRET:
-            needed.append(f"{name}: holds {', '.join(sorted(found))}")
+            needed.append(Text("errors_entry.field_holds", name=name, kinds=sorted(found)))
         for kind, count in found.items():
             counts[kind] = counts.get(kind, 0) + count
         return cleaned
@@ -201,8 +202,8 @@ def _redacted(entry: Entry) -> tuple[Entry, dict[str, int]]:
     )
     if needed:
         raise Refused(
-            f"the draft '{entry.title[:60]}' needs a secret to be of use",
-            "write how to get the value (an environment variable, a password manager), not the value", needed,
+            Text("errors_entry.needs_secret", title=entry.title[:60]),
+            Text("errors_entry.needs_secret_hint"), needed,
         )
     return cleaned, counts
 
@@ -213,11 +214,14 @@ def _clean_condition(condition: Any, clean: Any) -> Any:
 
 
 def _vetted(entry: Entry) -> list[str]:
-    findings = vet.vet_entry(entry, ruleset.load("poison"))
-    blocked = [f"{f.field}: {reason}" for f in findings if f.verdict == "block" for reason in f.reasons]
+    findings = vet.vet_entry(entry, ruleset.load("poison"), wording.spoken())
+    blocked = [
+        Text("errors.field_reason", field=f.field, reason=reason)
+        for f in findings if f.verdict == "block" for reason in f.reasons
+    ]
     if blocked:
-        what = f"the draft '{entry.title[:60]}' is blocked"
-        raise Invalid(what, "take these out, or write them in plain words", blocked)
+        what = Text("errors_entry.draft_blocked", title=entry.title[:60])
+        raise Invalid(what, Text("errors.take_out"), blocked)
     return [f"{f.field}: {reason}" for f in findings if f.verdict == "warn" for reason in f.reasons]
 
 

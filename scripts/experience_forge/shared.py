@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .clients import claude_code
 from .core import changes
-from .errors import ForgeError, Refused
+from .errors import ForgeError, Refused, Text
 from .model import Consent
 from .store import derived, entries, files, library, log, proposals, settle
 from .store.home import Home
@@ -89,7 +89,7 @@ def active_entry(home: Home, entry_id: str) -> entries.StoredEntry:
     stored = entries.get(home, entry_id)
     if stored.state in ("edited", "unconfirmed"):
         raise Refused(
-            f"'{entry_id}' has other bytes than were confirmed",
-            "see `experience-forge doctor`: confirm the new bytes or restore first",
+            Text("errors.other_bytes", id=entry_id),
+            Text("errors.other_bytes_hint"),
         )
     return stored

@@ -5,22 +5,22 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 
-from . import shared
+from . import shared, wording
 from .clients import claude_code
 from .core import codec, merging, tidy, vet
 from .core.changes import Change
 from .core.tidy import Step
-from .errors import ForgeError, Invalid, Refused
+from .errors import ForgeError, Invalid, Refused, Text
 from .model import Entry, Kind, Status, Track
 from .store import journal, redaction, ruleset, tidying
 from .store.home import Home
 from .store.proposals import Proposal
 
-Text = Callable[..., str]
+Say = Callable[..., str]
 """`report.Output.text`: a message by its name with its values."""
 
 
-def changes_of(home: Home, step: Step, text: Text, keep: str = "") -> list[Change]:
+def changes_of(home: Home, step: Step, text: Say, keep: str = "") -> list[Change]:
     """The changes that a step proposes; none for a step that is taken up elsewhere (`grow`).
 
     Args:
@@ -48,7 +48,7 @@ def changes_of(home: Home, step: Step, text: Text, keep: str = "") -> list[Chang
     return []
 
 
-def merge(home: Home, ids: Sequence[str], text: Text, told: Entry | None = None) -> Change:
+def merge(home: Home, ids: Sequence[str], text: Say, told: Entry | None = None) -> Change:
     """The change that makes one entry of several; errors as `tidying.merged`."""
     bases, entry = tidying.merged(home, ids, told)
     lines = [text("tidy.summary_merge", ids=", ".join(entry.parents), id=entry.id)]
@@ -67,11 +67,16 @@ def checked(told: Entry) -> Entry:
     for part in (told.title, *told.aliases, *(body for _, body in told.sections)):
         held.update(redaction.clean(part)[1])
     if held:
-        raise Refused(f"the text holds {', '.join(sorted(held))}", "write how to get the value, not the value")
-    found = vet.vet_entry(told, ruleset.load("poison"))
-    blocked = [f"{one.field}: {reason}" for one in found if one.verdict == "block" for reason in one.reasons]
+        raise Refused(
+            Text("errors_entry.holds_secret", kinds=sorted(held)), Text("errors_entry.not_the_value")
+        )
+    found = vet.vet_entry(told, ruleset.load("poison"), wording.spoken())
+    blocked = [
+        Text("errors.field_reason", field=one.field, reason=reason)
+        for one in found if one.verdict == "block" for reason in one.reasons
+    ]
     if blocked:
-        raise Invalid("the text is blocked", "take these out, or write them in plain words", blocked)
+        raise Invalid(Text("errors_entry.text_blocked"), Text("errors.take_out"), blocked)
     return told
 
 
@@ -86,7 +91,7 @@ def checked_text(name: str, description: str, text: str) -> None:
     checked(entry)
 
 
-def outdate(home: Home, entry_id: str, reason: str, text: Text) -> Change:
+def outdate(home: Home, entry_id: str, reason: str, text: Say) -> Change:
     """The change that marks one entry as outdated.
 
     Raises:
@@ -94,7 +99,10 @@ def outdate(home: Home, entry_id: str, reason: str, text: Text) -> Change:
     """
     base = tidying.base_of(home, entry_id)
     if base.entry.status is not Status.ACTIVE:
-        raise Refused(f"'{entry_id}' is {base.entry.status.value} already", "see `experience-forge show`")
+        raise Refused(
+            Text("errors_entry.status_already", id=entry_id, status=Text(f"errors.status_{base.entry.status.value}")),
+            Text("errors.see", command="experience-forge show"),
+        )
     values = {"id": entry_id, "before": "active", "after": "outdated ⚠️", "reason": reason}
     summary = text("tidy.summary_status", **values)
     return merging.status(base, Status.OUTDATED, reason[:300], journal.now()[:10], summary)
@@ -124,7 +132,7 @@ def _name(change: Change) -> str:
     return str(change.data.get("entry", "")) or "entries"
 
 
-def _renewed(home: Home, entry_id: str, text: Text, today: str) -> Change:
+def _renewed(home: Home, entry_id: str, text: Say, today: str) -> Change:
     base = tidying.base_of(home, entry_id)
     days = tidying.lifetimes().days
     kind = days.get(base.entry.kind.value, 365)
@@ -133,7 +141,7 @@ def _renewed(home: Home, entry_id: str, text: Text, today: str) -> Change:
     return merging.renewed(base, date, today, text("tidy.summary_review", id=entry_id, date=date))
 
 
-def _moved(home: Home, step: Step, text: Text, today: str) -> Change:
+def _moved(home: Home, step: Step, text: Say, today: str) -> Change:
     base = tidying.base_of(home, step.entries[0])
     entry = base.entry
     if step.kind == "narrow":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import json_text
-from ..errors import Invalid, Refused
+from ..errors import Invalid, Refused, Text
 from ..store import files
 
 MARK = "experience-forge hook v1"
@@ -157,15 +157,15 @@ def checked(text: str) -> dict[str, Any]:
     data = json_text.parse(text)
     hooks = data.get("hooks", {})
     if not isinstance(hooks, dict):
-        raise Invalid('"hooks" is not an object')
+        raise Invalid(Text("errors_client.hooks_object"))
     for event, groups in hooks.items():
         if not isinstance(groups, list):
-            raise Invalid(f'"hooks" -> "{event}" is not a list')
+            raise Invalid(Text("errors_client.hooks_list", event=event))
     permissions = data.get("permissions", {})
     if not isinstance(permissions, dict):
-        raise Invalid('"permissions" is not an object')
+        raise Invalid(Text("errors_client.permissions_object"))
     if not isinstance(permissions.get("allow", []), list):
-        raise Invalid('"permissions" -> "allow" is not a list')
+        raise Invalid(Text("errors_client.allow_list"))
     return data
 
 
@@ -378,7 +378,7 @@ def change_file(
                 continue
             _write(path, result)
             return before, result
-    raise Refused(f"{path} keeps changing while it is edited", "close the client and try again")
+    raise Refused(Text("errors_client.keeps_changing", path=path), Text("errors_client.close_client"))
 
 
 def _write(path: Path, result: Edited) -> None:
@@ -388,17 +388,17 @@ def _write(path: Path, result: Edited) -> None:
     try:
         data = result.text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise Refused(f"a path for {path} is not valid Unicode", "choose other folder names") from error
+        raise Refused(Text("errors_client.not_unicode", path=path), Text("errors_client.other_folders")) from error
     files.write_whole(path, data)
 
 
 def _read(path: Path) -> str | None:
     """The text with its byte order mark and line ends; None when there is no file."""
     if path.is_symlink() and not path.exists():
-        raise Refused(f"{path} is a link that leads nowhere", "mend or remove the link, then try again")
+        raise Refused(Text("errors.dangling_link", path=path), Text("errors.mend_link"))
     try:
         return files.read_bytes(path).decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
-        raise Invalid(f"it is not UTF-8 (byte {error.start})") from error
+        raise Invalid(Text("errors_client.not_utf8", byte=error.start)) from error

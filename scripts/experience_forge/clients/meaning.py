@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import recall
-from ..errors import ForgeError, Refused
+from ..errors import ForgeError, Refused, Text
 from ..fast import git, tokens
 from ..store import config, files, projects, vectors
 from ..store.home import Home
@@ -87,8 +87,8 @@ def catch_up(home: Home) -> dict[str, Any]:
 def _similar(stored: Stored, vector: Sequence[float], text: str) -> dict[str, float]:
     if len(vector) != stored.dimension:
         raise Refused(
-            f"the server gives {len(vector)} dimensions, the vectors have {stored.dimension}",
-            "remove derived/vectors.sqlite in the data home",
+            Text("errors_client.dimensions", given=len(vector), kept=stored.dimension),
+            Text("errors_client.remove_vectors"),
         )
     language = "zh" if any(tokens.is_cjk(mark) for mark in text) else "en"
     same = [values for name, values in stored.vectors.items() if stored.languages[name] == language]

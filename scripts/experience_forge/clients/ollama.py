@@ -8,7 +8,7 @@ import urllib.parse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import Refused
+from ..errors import Refused, Text
 
 DEFAULT_URL = "http://127.0.0.1:11434"
 DEFAULT_MODEL = "nomic-embed-text-v2-moe"
@@ -45,24 +45,24 @@ class Server:
             part = [prefix + text[:MAX_CHARACTERS] for text in texts[start:start + BATCH]]
             vectors += self._vectors(part)
         if len({len(vector) for vector in vectors}) > 1:
-            raise Refused(f"{self.url} gave vectors of several lengths", "check the model of the server")
+            raise Refused(Text("errors_client.lengths", url=self.url), Text("errors_client.check_model"))
         return vectors
 
     def _vectors(self, texts: Sequence[str]) -> list[list[float]]:
         answer = self._post("/api/embed", {"model": self.model, "input": list(texts), "truncate": True})
         found = answer.get("embeddings")
         if not isinstance(found, list) or len(found) != len(texts):
-            raise Refused(f"{self.url} gave no vectors", "check that it is an Ollama server with /api/embed")
+            raise Refused(Text("errors_client.no_vectors", url=self.url), Text("errors_client.no_vectors_hint"))
         try:
             return [[float(value) for value in vector] for vector in found]
         except (TypeError, ValueError) as error:
-            raise Refused(f"{self.url} gave vectors that are no numbers", "check the server") from error
+            raise Refused(Text("errors_client.no_numbers", url=self.url), Text("errors_client.check_server")) from error
 
     def _post(self, path: str, body: dict[str, object]) -> dict[str, object]:
         parts = urllib.parse.urlsplit(self.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"'{self.url}' is no address of a server", "set recall.embed.url in config.yaml")
+            raise Refused(Text("errors_client.no_address", url=self.url), Text("errors_client.set_url"))
         # Not urllib.request: a proxy of the environment must not get the user's notes.
         connection = kind(parts.hostname, parts.port, timeout=CONNECT_SECONDS)
         try:
@@ -75,8 +75,8 @@ class Server:
             text = reply.read(MAX_ANSWER)
         except (OSError, http.client.HTTPException) as error:
             cause = str(error) or type(error).__name__
-            hint = "start the server, or take recall.embed away"
-            raise Refused(f"no answer from {self.url}: {cause}", hint) from error
+            hint = Text("errors_client.start_server")
+            raise Refused(Text("errors_client.no_answer", url=self.url, cause=cause), hint) from error
         finally:
             connection.close()
         return self._checked(reply.status, text)
@@ -87,7 +87,12 @@ class Server:
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise Refused(f"{self.url} gave an answer that is no JSON (HTTP {status})", "check the address")
+            raise Refused(
+                Text("errors_client.no_json", url=self.url, status=status), Text("errors_client.check_address")
+            )
         if status != 200:
-            raise Refused(f"{self.url}: {answer.get('error') or f'HTTP {status}'}", f"run `ollama pull {self.model}`")
+            raise Refused(
+                Text("errors.field_reason", field=self.url, reason=answer.get("error") or f"HTTP {status}"),
+                Text("errors_client.pull", model=self.model),
+            )
         return answer

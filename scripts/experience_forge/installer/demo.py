@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..errors import EXIT_REFUSED, Refused
+from ..errors import EXIT_REFUSED, Refused, Text
 from ..fast import home as fast_home
 from ..store import files
 from . import environment, light, machine, trees, work
@@ -69,7 +69,7 @@ class Stage:
     def set_up(self) -> None:
         """Install with hooks, and lay out a project and the recorded session."""
         if not work.Installer(self.target, self.voice).install():
-            raise Refused("the demo could not be set up", "see the lines above")
+            raise Refused(Text("errors_install.no_demo"), Text("errors_install.lines_above"))
         # The worker would outlive the demo, and write into its home after that is gone.
         files.append_line(self.target.home / "derived" / "worker.stamp", "demo")
         self._project()
@@ -126,7 +126,9 @@ class Stage:
             self._hook("PostToolBatch", {**common, **failure, "session_id": "a-third"}, f"PostToolBatch  {FAILURE}"),
         ]
         if not any(told):
-            raise Refused("the hooks had nothing to say", f"see {self.target.home / 'logs'}")
+            raise Refused(
+                Text("errors_install.silent"), Text("errors_install.see_logs", path=self.target.home / "logs")
+            )
 
     def _hook(self, event: str, given: dict[str, Any], label: str) -> bool:
         """Start one hook as the client does, from the settings; print what it hands to the model."""
@@ -149,7 +151,10 @@ class Stage:
         print(f"\n$ experience-forge {' '.join(self._short(one) for one in arguments)}", flush=True)
         code = subprocess.run([*self._launch(), *arguments], cwd=self.project, check=False).returncode
         if code and must:
-            raise Refused(f"`{arguments[0]}` ended with {code}", f"the demo's home is {self.root}")
+            raise Refused(
+                Text("errors_install.demo_ended", command=arguments[0], code=code),
+                Text("errors_install.demo_home", path=self.root),
+            )
         return code
 
     def _json(self, *arguments: str) -> dict[str, Any]:

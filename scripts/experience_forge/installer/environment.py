@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from ..errors import Refused
+from ..errors import Refused, Text
 from ..store import files
 from . import light, machine, trees
 
@@ -44,7 +44,7 @@ def make(folder: Path, base: str, requirements: Path) -> None:
             _clear(fresh)
             _with_own_pip(base, fresh, requirements)
         if not runs(python_of(fresh)):
-            raise Refused("the packages were installed and can't be imported", "run this again with another Python")
+            raise Refused(Text("errors_install.no_import"), Text("errors_install.other_python"))
         files.write_text(fresh / STAMP, json.dumps(_stamp(base, requirements)) + "\n")
         if folder.exists():
             files.move(folder, old)
@@ -66,7 +66,7 @@ def _with_pip_of(base: str, fresh: Path, requirements: Path) -> bool:
 
 def _with_own_pip(base: str, fresh: Path, requirements: Path) -> None:
     _run([base, "-I", "-m", "venv", str(fresh)], machine.help_command())
-    hint = "check that pip reaches a package index, then run this again"
+    hint = Text("errors_install.pip")
     _run([str(python_of(fresh)), "-I", "-m", "pip", *_arguments(requirements)], hint)
 
 
@@ -97,7 +97,7 @@ def runs(python: Path) -> bool:
     return done.returncode == 0
 
 
-def _run(command: list[str], hint: str) -> None:
+def _run(command: list[str], hint: Text | str) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
         done = subprocess.run(
@@ -105,8 +105,8 @@ def _run(command: list[str], hint: str) -> None:
             stdin=subprocess.DEVNULL, timeout=900, check=False,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        raise Refused(f"can't run {command[0]}: {error}", hint) from error
+        raise Refused(Text("errors_install.cant_run", command=command[0], cause=error), hint) from error
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         errors = [line for line in lines if line.startswith(("ERROR", "Error"))] or lines[-1:]
-        raise Refused(f"can't make the private environment: {' '.join(errors[:2])[:400]}", hint)
+        raise Refused(Text("errors_install.no_environment", cause=" ".join(errors[:2])[:400]), hint)

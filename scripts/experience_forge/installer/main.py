@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import __version__
+from .. import __version__, wording
 from ..clients import ancestry, claude_settings
-from ..errors import EXIT_INTERRUPTED, EXIT_NEEDS_CONSENT, EXIT_REFUSED, ForgeError
+from ..errors import EXIT_INTERRUPTED, EXIT_NEEDS_CONSENT, EXIT_REFUSED, ForgeError, Text, told
 from ..fast import home as fast_home
 from . import machine, record, target, work
 from .target import Target
-from .texts import Voice, can_ask
+from .texts import Voice, can_ask, language
 
 EPILOG = """examples:
   python3 install.py                     show what it will do, ask once, do it
@@ -58,6 +58,11 @@ def main(source: str, arguments: Sequence[str]) -> int:
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
     options = parser().parse_args(arguments)
+    with wording.speaking(lambda: language(os.environ)):
+        return _bounded(source, options)
+
+
+def _bounded(source: str, options: argparse.Namespace) -> int:
     try:
         voice = Voice(Path(source) / "rules")
         if options.demo:
@@ -70,14 +75,19 @@ def main(source: str, arguments: Sequence[str]) -> int:
             return _uninstall(Path(source), options, voice)
         return _install(Path(source), options, voice)
     except ForgeError as error:
-        sys.stderr.write(f"install.py: {error.what}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
+        _tell(error.what, error.hint)
         return error.exit_code
     except OSError as error:
-        sys.stderr.write(f"install.py: {error}\nhint: check the permissions and the free space, then run this again\n")
+        _tell(str(error), told(Text("errors_install.system")))
         return EXIT_REFUSED
     except (KeyboardInterrupt, EOFError):
-        sys.stderr.write("\ninterrupted; run install.py again to finish, or with --uninstall to undo\n")
+        sys.stderr.write("\n" + told(Text("errors_install.interrupted")) + "\n")
         return EXIT_INTERRUPTED
+
+
+def _tell(what: str, hint: str) -> None:
+    lines = [f"install.py: {what}", *([told(Text("errors.hint", hint=hint))] if hint else [])]
+    sys.stderr.write("\n".join(lines) + "\n")
 
 
 def _install(source: Path, options: argparse.Namespace, voice: Voice) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import Refused
+from ..errors import Refused, Text
 from ..fast.home import RECORD
 from ..store import files
 
@@ -76,14 +76,17 @@ def check_target(source: Path, target: Path) -> bool:
         return True
     if target.is_symlink():
         where = os.path.realpath(target)
-        there = f"run install.py in {where}, or " if Path(where, "install.py").exists() else ""
-        raise Refused(f"{target} is a link to {where}", f"{there}remove the link")
+        ours = Path(where, "install.py").exists()
+        hint = Text("errors_install.run_or_unlink", path=where) if ours else Text("errors_install.unlink")
+        raise Refused(Text("errors_install.link", path=target, where=where), hint)
     if target.exists() and not target.is_dir():
-        raise Refused(f"{target} is in the way: it is not a folder", "move it aside and try again")
+        raise Refused(Text("errors_store.not_a_folder", path=target), Text("errors.move_aside"))
     if (target / ".git").exists():
-        raise Refused(f"{target} is a clone of its own", f"run {target / 'install.py'}, or move the clone elsewhere")
+        raise Refused(
+            Text("errors_install.clone", path=target), Text("errors_install.run_there", path=target / "install.py")
+        )
     if target.is_dir() and any(target.iterdir()) and not _is_ours(target):
-        raise Refused(f"{target} holds another skill", "move it aside and try again")
+        raise Refused(Text("errors_install.other_skill", path=target), Text("errors.move_aside"))
     return False
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..clients import claude_settings
-from ..errors import Usage
+from ..errors import Text, Usage
 from ..fast import home as fast_home
 from . import environment, machine, record, skill
 
@@ -97,7 +97,7 @@ def make(source: Path, project: str | None, hooks: bool, rules: bool) -> Target:
     else:
         folder = Path(os.path.abspath(os.path.expanduser(project)))
         if not folder.is_dir():
-            raise Usage(f"there is no folder {folder}", "--project takes the folder of a project")
+            raise Usage(Text("errors_install.no_folder", path=folder), Text("errors_install.project_folder"))
         client_folder, settings = folder / ".claude", folder / ".claude" / "settings.local.json"
     client = machine.find_client()
     target = Target(

@@ -14,7 +14,7 @@ from typing import Any
 from .. import __version__
 from ..clients import claude_files, claude_settings
 from ..clients.claude_settings import Edited, Trace
-from ..errors import ForgeError, Invalid, Refused
+from ..errors import ForgeError, Invalid, Refused, Text
 from ..fast.home import RECORD
 from ..store import files
 from ..store.home import Home
@@ -254,7 +254,10 @@ def uninstall(target: Target, voice: Voice, only: Path | None, purge: bool) -> b
         found = record.installs(home) or [_guess(target)]
         chosen = [one for one in found if only is None or one["skill_folder"] == str(only)]
         if only is not None and not chosen:
-            raise Refused(f"nothing is installed in {only}", "see `experience-forge doctor`")
+            raise Refused(
+                Text("errors_install.nothing_installed", path=only),
+                Text("errors.see", command="experience-forge doctor"),
+            )
         whole = [_remove_install(target, voice, one) for one in chosen]
         last = len(chosen) == len(found)
         if last:

@@ -81,10 +81,11 @@ def load_file(path: Path) -> dict[str, Any]:
 def messages(language: str) -> dict[str, str]:
     """All message texts in one language, by id `<file>.<name>`, from `rules/messages/*.yaml`.
 
-    Each file maps a name to `{en: text, zh: text}`.
+    Each file maps a name to `{en: text, zh: text}`. Those of errors are `wording`'s, read when one is shown.
     """
     texts: dict[str, str] = {}
-    for path in sorted((skill_folder() / "rules" / "messages").glob("*.yaml")):
+    paths = (skill_folder() / "rules" / "messages").glob("*.yaml")
+    for path in sorted(path for path in paths if not path.stem.startswith("errors")):
         for name, versions in load_file(path).items():
             texts[f"{path.stem}.{name}"] = str(versions[language])
     return texts

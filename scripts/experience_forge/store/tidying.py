@@ -158,10 +158,9 @@ def merged(home: Home, ids: Sequence[str], text: Entry | None = None) -> tuple[l
         raise Refused(Text("errors_store.merge_two"), Text("errors_store.merge_two_hint"))
     for base in bases:
         if base.entry.status is not Status.ACTIVE:
-            raise Refused(
-                Text("errors_store.merge_status", id=base.entry.id, status=base.entry.status.value),
-                Text("errors_store.merge_active"),
-            )
+            status = Text(f"errors.status_{base.entry.status.value}")
+            what = Text("errors_store.merge_status", id=base.entry.id, status=status)
+            raise Refused(what, Text("errors_store.merge_active"))
     entry = merging.merged([base.entry for base in bases], _free_id(home, bases[0].entry.id), journal.now()[:10], text)
     codec.parse(codec.render(entry))
     lost = lost_fires(home, [base.entry for base in bases], entry)
