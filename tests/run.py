@@ -4,7 +4,7 @@
 python3 tests/run.py                     all tests that need no network beyond package installs
 python3 tests/run.py tests/test_x.py -k name          some of them (arguments of pytest)
 python3 tests/run.py eval signals|recall|redaction|poison --data DIR
-python3 tests/run.py bench hooks|scan|effect|tidy|faults
+python3 tests/run.py bench hooks|scan|effect|tidy|redaction|faults
 python3 tests/run.py where experience-forge           path of the command in that environment
 python3 tests/run.py python ARGS...                   the environment's Python
 """

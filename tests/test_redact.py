@@ -6,13 +6,13 @@ import json
 import os
 import random
 import string
-import time
 
 import pytest
 
 from experience_forge import cli
 from experience_forge.core import digits, redact
 from experience_forge.store import files, home, redaction, ruleset
+from redaction_texts import PIECES, growth
 
 CHARS = random.Random(20)
 ALNUM = string.ascii_letters + string.digits
@@ -306,72 +306,6 @@ def test_the_filter_keeps_ids_and_order(capsys, monkeypatch):
     assert lines[0]["text"] == "a" and PASSWORD not in lines[1]["text"]
 
 
-PIECES = [
-    "password",
-    "token",
-    "key",
-    "=",
-    ":",
-    " ",
-    "\n",
-    '"',
-    "'",
-    "密码",
-    "是",
-    "：",
-    "eyJ",
-    ".",
-    "-",
-    "_",
-    "sk-",
-    "a",
-    "A",
-    "1",
-    "://",
-    "@",
-    "/",
-    "\\",
-    "-----BEGIN " + "PRIVATE KEY-----",
-    "-----END " + "PRIVATE KEY-----",
-    "$2a$",
-    "&",
-    "Cookie:",
-    ";",
-    "curl -u ",
-    "mysql ",
-    " -p",
-    "(",
-    "（",
-    "[",
-    "{",
-    "<",
-    ">",
-    "+",
-    "138",
-    "0",
-    "Bearer ",
-    "value",
-    "/home/",
-    "C:\\Users\\",
-    "login ",
-    "echo ",
-    "|",
-    "sig=",
-    "EAA",
-    "_auth",
-    "secret_access_key",
-    "账号",
-    "，",
-    "api",
-    "\\n",
-    "=>",
-    "default",
-    "name:",
-    "xoxb-",
-    "abcdefghijklmnop",
-]
-
-
 def test_no_input_takes_more_than_its_share(rules):
     """Four times the text takes at most about four times the work: 10,000 texts with FORGE_FUZZ=10000."""
     chars = random.Random(int(os.environ.get("FORGE_FUZZ_SEED", "5")))
@@ -382,22 +316,6 @@ def test_no_input_takes_more_than_its_share(rules):
         ratio = growth(rules, head, unit)
         worst = max(worst, (ratio, head, unit))
     assert worst[0] < 11, worst
-
-
-def growth(rules, head, unit):
-    """Work of 16,000 characters over work of 4,000, the least of several tries when it looks bad."""
-
-    def work(size):
-        text = (head + unit * (size // len(unit) + 1))[:size]
-        begun = time.process_time()
-        list(redact.find(text, rules))
-        return time.process_time() - begun
-
-    for _ in range(4):
-        ratio = work(16_000) / max(work(4_000), 1e-4)
-        if ratio < 7:
-            break
-    return ratio
 
 
 def test_redaction_reaches_its_figures_on_the_shared_corpus():

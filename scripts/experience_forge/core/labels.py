@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from . import label_patterns, plausible
 
 _NAME_BACK = 48
-_NAME = re.compile(r"[A-Za-z0-9_\-.]+\Z", re.A)
+_NAME_CHARS = string.ascii_letters + string.digits + "_-."
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", re.A)
 _PASSWORD_NOUNS = ("pass", "pw", "psw", "pswd", "kenn", "contra", "motde", "cred")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》"}
@@ -36,6 +38,7 @@ _ACCOUNT_BEFORE = re.compile(
     r"=[\"']?[^;&=\n\"']{1,60}[\"']?[;& ] ?\Z",
     re.A,
 )
+_AFTER_ACCOUNT = frozenset(";& ")
 _QUERY = re.compile(r"&(?:amp;)?[A-Za-z_][\w.\-]{0,40}=", re.A)
 
 
@@ -58,7 +61,10 @@ class Labels:
         self.long = tuple(str(word) for word in rules["long"])
         self.short = frozenset(str(word) for word in rules["short"])
         self.key_before = frozenset(str(word) for word in rules["key_before"])
+        self.key_endings = tuple(word for word in self.key_before if len(word) > 2)
         self.not_before = frozenset(str(word) for word in rules["not_before"])
+        # The same few names come again and again in one text.
+        self._secret_name = functools.lru_cache(maxsize=4096)(self._name_of_secret)
         self.header_names = frozenset(headers["names"])
         self.cookie_plain = frozenset(headers["cookie_plain"])
         self.zh_pivots = _pivots(rules["zh"])
@@ -138,24 +144,24 @@ class Labels:
             return ()
         noun = match["noun"].lower()
         before = text[max(0, place - _NAME_BACK) : place]
-        name = _NAME.search(before)
-        left = name.group() if name else ""
+        left = before[len(before.rstrip(_NAME_CHARS)) :]
         if before.endswith("${" + left):
             return ()
         header = (left + match["noun"]).lower().lstrip("-.") in self.header_names and match[
             "set"
         ] is not None
-        if not header and not self._secret_name(left, before, noun):
+        if not header and not self._secret_name(left, "" if left else _last_name(before), noun):
             return ()
         return self._value(text, place - len(left), match, noun, left, header)
 
-    def _secret_name(self, left: str, before: str, noun: str) -> bool:
+    def _name_of_secret(self, left: str, prior: str, noun: str) -> bool:
+        """Whether a name says that it holds a secret: `left` of the noun, or the word before it, and the noun."""
         words = [word.lower() for word in _CAMEL.findall(left)]
         if self.not_before.intersection(words):
             return False
         glued = left[-1:].isalpha() and not (left[-1:].islower() and noun[:1].isupper())
         if noun == "key":
-            return self._key_name(left, before)
+            return self._key_name(left or prior)
         if noun in self.short:
             # `bypass`, `compass`, `oauth` are other words; `dbpass`, `PGPWD`, `userPass` are not.
             return (
@@ -166,17 +172,12 @@ class Labels:
             )
         return True
 
-    def _key_name(self, left: str, before: str) -> bool:
+    def _key_name(self, left: str) -> bool:
         # `api key` in prose: the word before the blank belongs to the name.
-        if not left:
-            prior = _NAME.search(before.rstrip(" "))
-            left = prior.group() if prior else ""
         words = [word.lower() for word in _CAMEL.findall(left)]
         if not words or self.not_before.intersection(words):
             return False
-        return words[-1] in self.key_before or any(
-            words[-1].endswith(word) for word in self.key_before if len(word) > 2
-        )
+        return words[-1] in self.key_before or words[-1].endswith(self.key_endings)
 
     def _value(
         self, text: str, begin: int, match: re.Match[str], noun: str, left: str, header: bool
@@ -193,8 +194,8 @@ class Labels:
             and (_SHELL_NAME.search(text[max(0, begin - 24) : begin]) is not None)
         )
         end = _value_end(text, start, quote, shell, opened)
-        if not shell and match["set"] == "=" and _ACCOUNT_BEFORE.search(text[max(0, begin - 90) : begin]):
-            shell = True
+        if not shell and match["set"] == "=" and text[begin - 1 : begin] in _AFTER_ACCOUNT:
+            shell = _ACCOUNT_BEFORE.search(text[max(0, begin - 90) : begin]) is not None
         start, end = _trim(text, start, end, bool(quote), opened)
         value = text[start:end]
         if not value or self.placeholders.holds(value):
@@ -342,6 +343,11 @@ def _pivots(words: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
         pivot = max(word, key=lambda char: (shared[char], char))
         pivots.setdefault(pivot, []).append((word, word.index(pivot)))
     return pivots
+
+
+def _last_name(before: str) -> str:
+    before = before.rstrip(" ")
+    return before[len(before.rstrip(_NAME_CHARS)) :]
 
 
 def _value_end(text: str, start: int, quote: str, shell: bool, opened: str) -> int:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import digits, plausible
 from .labels import Found
+from .literal_search import any_of
 
-_LOCAL = re.compile(r"[A-Za-z0-9._%+\-]{1,64}\Z", re.A)
+_LOCAL_CHARS = string.ascii_letters + string.digits + "._%+-"
 _HOST = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?\.){1,6}([A-Za-z]{2,24})(?![A-Za-z0-9\-]|\.[A-Za-z0-9])",
     re.A,
 )
 _BARE_LOGIN = re.compile(r"(?<![A-Za-z0-9_.\-])[A-Za-z0-9_.\-]{1,40}:([^\s@:/'\"]{6,60})\Z", re.A)
 _NUMBER = re.compile(r"[0-9](?=[0-9 ().\-]{6})(?:[ ().\-]{0,2}[0-9]){6,21}[Xx]?", re.A)
+_BEGIN = re.compile(r"(?<![0-9])[0-9+(]", re.A)
+_NO_LABEL = frozenset("/_-,<&%{}[;|\n\r@~^*!?$\\0123456789")
+"""Signs that never stand between a label and its number."""
 _PLUS = re.compile(r"\+[1-9][0-9 ().\-]{7,22}[0-9]", re.A)
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}[-./ ][01]?[0-9][-./ ][0-3]?[0-9](?![0-9])", re.A)
 _CHINA_MOBILE = re.compile(
@@ -56,7 +61,7 @@ _CHINA_ID_SPACED = re.compile(
     re.A,
 )
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![A-Za-z0-9])", re.A)
-_PATH = re.compile(r"[A-Za-z0-9_.\-/]*\Z", re.A)
+_PATH_CHARS = string.ascii_letters + string.digits + "_.-/"
 _LETTER_ID = re.compile(
     r"(?<![A-Za-z0-9_\-])(?:[A-Z][0-9]{9}|[STFG][0-9]{7}[A-Z]|[XYZ]?[0-9]{7,8}[A-Z])(?![A-Za-z0-9_\-])",
     re.A,
@@ -76,32 +81,32 @@ class Personal:
         self.identity = _Label(rules["id_labels"])
         self.account = _Label(rules["account_labels"])
         words = {*self.phone.words, *self.identity.words, *self.account.words}
-        self.any_label = re.compile("|".join(re.escape(word) for word in sorted(words)))
+        self.any_label = re.compile(_BACKWARDS + any_of(word[::-1] for word in words))
 
-    def find(self, text: str, low: str, taken: frozenset[int]) -> Iterator[Found]:
+    def find(self, text: str, taken: frozenset[int]) -> Iterator[Found]:
         """All personal data; `taken` holds the places of `@` that belong to URLs with a password."""
         yield from self._mails(text, taken)
         yield from self._homes(text)
-        yield from self._numbers(text, low)
+        yield from self._numbers(text)
 
     def _mails(self, text: str, taken: frozenset[int]) -> Iterator[Found]:
         place = text.find("@")
         while place >= 0:
-            local = _LOCAL.search(text[max(0, place - 64) : place])
-            host = _HOST.match(text, place + 1) if local else None
+            local = _local_before(text, place)
             if local and place not in taken:
-                login = _BARE_LOGIN.search(text[max(0, place - 110) : place])
-                if login and plausible.strong(login[1]):
-                    yield Found(place - len(login[1]), place, "password")
-                elif host and self._is_mail(text, local.group(), host, place):
-                    yield Found(place - len(local.group().lstrip(".-%+_")), host.end(), "email")
+                login = _bare_login(text, place)
+                host = None if login else _HOST.match(text, place + 1)
+                if login:
+                    yield Found(place - len(login), place, "password")
+                elif host and self._is_mail(text, local, host, place):
+                    yield Found(place - len(local.lstrip(".-%+_")), host.end(), "email")
             place = text.find("@", place + 1)
         place = text.find("%40")
         while place >= 0:
-            local = _LOCAL.search(text[max(0, place - 64) : place])
+            local = _local_before(text, place)
             host = _HOST.match(text, place + 3) if local else None
-            if local and host and self._is_mail(text, local.group(), host, place):
-                yield Found(place - len(local.group().lstrip(".-%+_")), host.end(), "email")
+            if host and self._is_mail(text, local, host, place):
+                yield Found(place - len(local.lstrip(".-%+_")), host.end(), "email")
             place = text.find("%40", place + 3)
 
     def _is_mail(self, text: str, local: str, host: re.Match[str], place: int) -> bool:
@@ -136,45 +141,53 @@ class Personal:
                     yield Found(start, end, "home-name")
                 place = text.find(head, start)
 
-    def _numbers(self, text: str, low: str) -> Iterator[Found]:
+    def _numbers(self, text: str) -> Iterator[Found]:
         for match in _NUMBER.finditer(text):
             start, end = match.span()
-            if text[start - 1 : start] in ("+", "(") and start:
+            if start and text[start - 1] in "+(":
                 start -= 1
-            if (
-                end - start <= 16
-                and _YEAR.match(text, start)
-                and text[start : start + 10].count(" ") < 2
-            ):
+            value = text[start:end]
+            if len(value) <= 16 and _YEAR.match(value) and value[:10].count(" ") < 2:
                 continue
-            if sum(map(str.isdigit, text[start:end])) < 9:
-                yield from self._labelled(text, low, start, end)
-                continue
-            found = list(self._number(text, start, end))
+            count = len(value) if value.isdecimal() else sum(map(str.isdigit, value))
+            found = list(self._number(text, start, end)) if count >= 9 else []
             yield from found
             if not found:
-                yield from self._labelled(text, low, start, end)
+                yield from self._labelled(text, start, end, count)
 
     def _number(self, text: str, start: int, end: int) -> Iterator[Found]:
-        stop = min(len(text), end + 24)
         value = text[start:end]
-        for pattern, kind, good, needs in _SOLID if value[:-1].isdigit() else _FORMS:
-            if needs and not any(sign in value for sign in needs):
+        solid = value[:-1].isdigit()
+        if solid and len(value) < 11:
+            return  # The forms below that need neither a sign nor a blank have 11 digits and more.
+        # Every form begins behind something that is no digit: few places to try, in place of a search.
+        places = [start] if solid else [start + match.start() for match in _BEGIN.finditer(value)]
+        stop = min(len(text), end + 24)
+        signs = frozenset(value)
+        for pattern, kind, good, needs in _SOLID if solid else _FORMS:
+            if needs and signs.isdisjoint(needs):
                 continue
-            for match in pattern.finditer(text, start, stop):
-                if match.start() < end and good(match.group()):
-                    yield Found(match.start(), match.end(), kind)
+            done = 0
+            for place in places:
+                match = pattern.match(text, place, stop) if place >= done else None
+                if match and good(match.group()):
+                    yield Found(place, match.end(), kind)
                     return
-        odd = _CHINA_MOBILE_ODD.search(text, start, stop)
-        # `客户13800000000投诉`: letters of a script without blanks may touch the number.
-        if odd and odd.start() < end and not _glued(text, odd.start(), odd.end()):
-            yield Found(odd.start(), odd.end(), "phone")
+                done = match.end() if match else done
+        for place in places:
+            odd = _CHINA_MOBILE_ODD.match(text, place, stop)
+            if odd:
+                # `客户13800000000投诉`: letters of a script without blanks may touch the number.
+                if not _glued(text, place, odd.end()):
+                    yield Found(place, odd.end(), "phone")
+                return
 
-    def _labelled(self, text: str, low: str, start: int, end: int) -> Iterator[Found]:
-        before = low[max(0, start - 40) : start]
-        if not self.any_label.search(before):
+    def _labelled(self, text: str, start: int, end: int, count: int) -> Iterator[Found]:
+        if text[start - 1 : start] in _NO_LABEL:
             return
-        count = sum(char.isdigit() for char in text[start:end])
+        before = text[max(0, start - 40) : start].lower()
+        if not self.any_label.match(before[::-1]):
+            return
         if 7 <= count <= 15 and self.phone.search(before):
             yield Found(start, end, "phone")
         elif 6 <= count <= 20 and self.identity.search(before):
@@ -182,7 +195,7 @@ class Personal:
         elif 8 <= count <= 22 and self.account.search(before):
             yield Found(start, end, "card")
 
-    def find_lettered(self, text: str, low: str, capitals: list[int]) -> Iterator[Found]:
+    def find_lettered(self, text: str, capitals: list[int]) -> Iterator[Found]:
         """Numbers that begin with a capital letter; `capitals` are the places where a word begins with one."""
         for place in capitals:
             match = _IBAN.match(text, place)
@@ -193,9 +206,22 @@ class Personal:
             if match and (
                 digits.taiwan_id(match.group())
                 or digits.singapore_id(match.group())
-                or self.identity.search(low[max(0, place - 40) : place])
+                or self.identity.search(text[max(0, place - 40) : place].lower())
             ):
                 yield Found(place, match.end(), "id-number")
+
+
+def _local_before(text: str, place: int) -> str:
+    before = text[max(0, place - 64) : place]
+    return before[len(before.rstrip(_LOCAL_CHARS)) :]
+
+
+def _bare_login(text: str, place: int) -> str:
+    """The password of `name:password@`, when it looks like one."""
+    if text.find(":", max(0, place - 61), place - 6 if place > 6 else 0) < 0:
+        return ""
+    login = _BARE_LOGIN.search(text[max(0, place - 110) : place])
+    return login[1] if login and plausible.strong(login[1]) else ""
 
 
 def _only_digits(text: str) -> str:
@@ -268,10 +294,17 @@ def _before(words: list[object]) -> re.Pattern[str]:
     )
 
 
+# What may stand between a label and its number, read from the number: tried at one place only, so it is quick.
+_BACKWARDS = (
+    r"[a-z]{0,3}[ \t\"'“‘「(（+]{0,4}(?:[:：=＝#]|si|saw|era|ta|是|为|為|>=)?"
+    r"[ \t]{0,3}[\"'”’」\])）.]{0,3}(?:(?:rebmun|mun|on|rn|di|码号|号|#)[ _\-]?)?"
+)
+
+
 def _elsewhere(text: str, place: int) -> bool:
     """Whether the `/home/` at `place` belongs to a relative path (`src/home/`) or to a web address."""
-    before = _PATH.search(text, max(0, place - 120), place)
-    path = before.group() if before else ""
+    before = text[max(0, place - 120) : place]
+    path = before[len(before.rstrip(_PATH_CHARS)) :]
     if path.startswith("//"):
         scheme = text[max(0, place - len(path) - 8) : place - len(path)]
         return len(path) > 2 and scheme.endswith(("http:", "https:"))

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from .literal_search import any_of
+
 _CHUNK = re.compile(r"[a-z]*(?:[A-Z]+[a-z]+)*(?:[A-Z]{1,24})?[0-9]{0,3}", re.A)
 _HUMP = re.compile(r"[a-z](?=[A-Z])", re.A)
 _VERSION = re.compile(r"[vV]?[0-9]+(?:[.:\-/][0-9]+)+(?:[\-+.]?[A-Za-z]{1,8}[.\-]?[0-9]{0,8})?", re.A)
@@ -26,7 +28,7 @@ class Placeholders:
     """Words and pieces that stand for a secret without being one, all lower case."""
 
     exact: frozenset[str]
-    parts: tuple[str, ...]
+    parts: re.Pattern[str]
     starts: tuple[str, ...]
     endings: tuple[str, ...]
     url: frozenset[str]
@@ -37,7 +39,7 @@ class Placeholders:
         lists = {name: tuple(str(item).lower() for item in items) for name, items in rules.items()}
         return cls(
             frozenset(lists["exact"]),
-            lists["parts"],
+            re.compile(any_of(lists["parts"])),
             lists["starts"],
             lists["endings"],
             frozenset(lists["url"]),
@@ -50,7 +52,7 @@ class Placeholders:
         return (
             (_SAME.search(value) is not None
             and len(set(low)) < 12)
-            or any(part in low for part in self.parts)
+            or self.parts.search(low) is not None
         )
 
     def holds(self, value: str) -> bool:

@@ -11,11 +11,11 @@ import functools
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import addresses, pem, plausible
+from . import addresses, literal_search, pem, plausible
 from .labels import Found, Labels
 from .personal import Personal
 
@@ -80,6 +80,10 @@ class Rules:
         self.capitals: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
         for rule in data["marks"]:
             self._add_mark(rule)
+        self.scans = [rule for rule in self.marks if "scan" in rule]
+        self.literals = literal_search.Literals(
+            (literal, bool(rule.get("lower")), rule) for rule in self.marks for literal in rule.get("find", ())
+        )
         self.tokens: dict[str, list[_Token]] = {}
         for rule in data["tokens"]:
             for head in rule["heads"]:
@@ -137,25 +141,28 @@ def mark(value: str, kind: str, key: bytes) -> str:
 
 def find(text: str, rules: Rules) -> Iterator[Found]:
     """All findings, in no order, perhaps overlapping."""
-    low = _lower(text)
+    low = literal_search.lowered(text)
     taken: set[int] = set()
     yield from addresses.find(text, rules.placeholders, taken)
     yield from pem.find(text)
     yield from _tokens(text, rules)
     capitals = [match.start() for match in _CAPITAL.finditer(text)]
     yield from _capitals(text, capitals, rules)
-    for rule in rules.marks:
-        if "gate" not in rule or rule["gate"] in text:
-            yield from _marks(text, low if rule.get("lower") else text, rule, rules)
+    for rule, places in _marked(text, low, rules):
+        yield from _marks(text, places, rule, rules)
     yield from rules.labels.find(text, low)
-    yield from rules.personal.find(text, low, frozenset(taken))
-    yield from rules.personal.find_lettered(text, low, capitals)
+    yield from rules.personal.find(text, frozenset(taken))
+    yield from rules.personal.find_lettered(text, capitals)
 
 
-def _lower(text: str) -> str:
-    # The dotted capital I is the one letter whose lower case is longer: places would shift.
-    low = text.lower()
-    return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
+def _marked(text: str, low: str, rules: Rules) -> Iterator[tuple[Mapping[str, Any], Iterable[int]]]:
+    """The rules whose literals occur, with the places at which to try them."""
+    for rule, places in rules.literals.places(text, low):
+        if "gate" not in rule or rule["gate"] in text:
+            yield rule, places
+    for rule in rules.scans:
+        if rule["gate"] in text:
+            yield rule, (match.start() for match in _compiled(rule["scan"]).finditer(text))
 
 
 def _unmarked(text: str, found: list[Found]) -> list[Found]:
@@ -277,9 +284,9 @@ def _capitals(text: str, places: list[int], rules: Rules) -> Iterator[Found]:
                 break
 
 
-def _marks(text: str, where: str, rule: Mapping[str, Any], rules: Rules) -> Iterator[Found]:
+def _marks(text: str, places: Iterable[int], rule: Mapping[str, Any], rules: Rules) -> Iterator[Found]:
     done = 0
-    for place in _places(where, rule):
+    for place in places:
         if place < done:
             continue
         start = _mark_start(text, rule, place)
@@ -293,17 +300,6 @@ def _marks(text: str, where: str, rule: Mapping[str, Any], rules: Rules) -> Iter
         done = match.end() if match else done
         if match and _checked(match, rule, rules):
             yield Found(*_unquoted(match, "s" if "s" in pattern.groupindex else 0), rule["kind"])
-
-
-def _places(where: str, rule: Mapping[str, Any]) -> Iterator[int]:
-    if "scan" in rule:
-        yield from (match.start() for match in _compiled(rule["scan"]).finditer(where))
-        return
-    for literal in rule["find"]:
-        place = where.find(literal)
-        while place >= 0:
-            yield place
-            place = where.find(literal, place + 1)
 
 
 def _mark_start(text: str, rule: Mapping[str, Any], place: int) -> int:
