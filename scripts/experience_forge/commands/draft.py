@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import drafting, shared
 from ..core import drafts
-from ..errors import Refused, Usage
+from ..errors import Refused, Text, Usage
 from ..model import Track
 from ..report import Output
 from ..store import files, home
@@ -34,7 +34,7 @@ JSON: {"drafts": [{"id", "digest", "score", "suggest", "stress", "track", "track
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("--from", dest="source", required=True, metavar="FILE", help="file to read, - for stdin")
-    tracks = ["", *(track.value for track in Track)]
+    tracks = [track.value for track in Track]
     parser.add_argument("--track", default="", choices=tracks, help="as the user chose")
     parser.add_argument("--domain", default="", help="as the user chose")
     parser.add_argument("--project", default="", help="project id; the present folder's otherwise")
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     shared.begin(where)
     given = drafts.read(_text(args.source), as_json=args.source.endswith(".json"))
     if len(given) > 1 and (args.revise or args.replace_draft):
-        raise Usage("--revise and --replace-draft take one entry", "hand the others in by a call of their own")
+        raise Usage(Text("errors.one_entry_only"), Text("errors.one_entry_only_hint"))
     options = drafting.Options(
         track=args.track, domain=args.domain, project=args.project, session=args.session, revise=args.revise,
         replace=args.replace_draft, language=out.language, imported=args.imported,
@@ -71,7 +71,7 @@ def _text(source: str) -> str:
     try:
         return files.read_text(Path(source))
     except FileNotFoundError:
-        raise Refused(f"there is no file {source}", "check the path, or give - for stdin") from None
+        raise Refused(Text("errors.no_file", path=source), Text("errors.check_path_stdin")) from None
 
 
 def files_limit() -> int:

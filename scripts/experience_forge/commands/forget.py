@@ -7,7 +7,7 @@ import os
 
 from .. import shared
 from ..clients import ancestry
-from ..errors import NeedsConsent, Refused
+from ..errors import NeedsConsent, Refused, Text
 from ..report import Output
 from ..store import forgetting, home
 
@@ -39,12 +39,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return 0
     client = ancestry.client_above(os.environ)
     if client:
-        raise Refused(f"forget was started below {client}", "run it in a terminal of your own")
+        raise Refused(Text("errors.forget_below", client=client), Text("errors.own_terminal"))
     answer = out.ask(out.text("forget.question", id=args.id, count=len(plan.files)))
     if answer is None:
-        raise NeedsConsent(f"forgetting '{args.id}' needs a person at a terminal", "run it in a terminal of your own")
+        raise NeedsConsent(Text("errors.forget_person", id=args.id), Text("errors.own_terminal"))
     if answer != args.id:
-        raise Refused("that was not the id; nothing was erased")
+        raise Refused(Text("errors.not_the_id"))
     done = forgetting.carry_out(where, plan)
     shared.refresh(where)
     out.data({"forgotten": args.id, "sha256": plan.sha256, "files": [str(path) for path in done]})

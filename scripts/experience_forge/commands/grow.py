@@ -12,7 +12,7 @@ from .. import shared, tidy_steps
 from ..clients import claude_files
 from ..core import changes, growing, tokens_estimate
 from ..core.rendering import Safe
-from ..errors import Refused, Usage
+from ..errors import Refused, Text, Usage
 from ..model import Entry, Track
 from ..report import Output
 from ..store import config, effects, entries, files, grown, home, journal, ruleset, templates, tidying
@@ -93,7 +93,10 @@ def _entries(where: home.Home, domain: str, ids: Sequence[str] | None, out: Outp
         by_id = {one.entry.id: one.entry for one in stored}
         missing = [entry_id for entry_id in ids if entry_id not in by_id]
         if missing:
-            raise Refused(f"no active entry is named {', '.join(missing)}", "see `experience-forge list`")
+            raise Refused(
+                Text("errors.no_active_entry", ids=", ".join(missing)),
+                Text("errors.see", command="experience-forge list"),
+            )
         chosen = [by_id[entry_id] for entry_id in dict.fromkeys(ids)]
     else:
         plan = tidying.plan(where, library, journal.now()[:10])

@@ -7,7 +7,7 @@ import dataclasses
 
 from .. import shared
 from ..core import changes, codec
-from ..errors import Refused
+from ..errors import Refused, Text
 from ..model import Guard
 from ..report import Output
 from ..store import home, journal
@@ -37,11 +37,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     stored = shared.active_entry(where, args.id)
     level = Guard(args.level)
     if level is stored.entry.guard:
-        raise Refused(f"'{args.id}' is at {level.value} already", "choose another level")
+        raise Refused(Text("errors.one_level", id=args.id, level=level.value), Text("errors.choose_level"))
     if level is not Guard.REMIND and not _acts(stored.entry.applies_when):
         raise Refused(
-            f"'{args.id}' has no condition of a command or path alone: before a call, no error or prompt is known",
-            "draft it anew with one, such as `applies_when: [{command: \"npm install *\"}]`",
+            Text("errors.no_lone_condition", id=args.id),
+            Text("errors.no_lone_condition_hint"),
         )
     changed = dataclasses.replace(
         stored.entry, guard=level, revision=stored.entry.revision + 1, updated=journal.now()[:10]

@@ -7,7 +7,7 @@ import dataclasses
 
 from .. import shared
 from ..core import changes, codec, tracks
-from ..errors import Refused, Usage
+from ..errors import Refused, Text, Usage
 from ..model import Track
 from ..report import Output
 from ..store import config, home, journal, projects, ruleset
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     )
     key = changes.key_of(moved)
     if key == stored.key and domain == stored.entry.domain:
-        raise Refused(f"'{args.id}' is at {key} already", "choose another track, domain or project")
+        raise Refused(Text("errors.one_level", id=args.id, level=key), Text("errors.choose_place"))
     writes = [changes.Write(key, stored.sha256 if key == stored.key else "", codec.render(moved))]
     if key != stored.key:
         writes.append(changes.Write(stored.key, stored.sha256, None))
@@ -70,9 +70,11 @@ def _domain(track: Track, asked: str, present: str) -> str:
     known = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains")).domains
     domain = asked or present
     if track is Track.DOMAIN and not domain:
-        raise Usage("a move to the domain track needs --domain", f"one of {', '.join(sorted(known))}")
+        raise Usage(Text("errors.needs_domain"), Text("errors.one_of", names=", ".join(sorted(known))))
     if domain and domain not in known:
-        raise Usage(f"there is no domain '{domain}'", f"one of {', '.join(sorted(known))}; config.yaml may add more")
+        raise Usage(
+            Text("errors.no_domain", domain=domain), Text("errors.one_of_domains", names=", ".join(sorted(known)))
+        )
     return domain
 
 
@@ -84,4 +86,4 @@ def _project(where: home.Home, asked: str) -> str:
     for project in projects.all(where):
         if asked in (*project.ids, project.name):
             return project.id
-    raise Usage(f"there is no project '{asked}'", "see `experience-forge projects`")
+    raise Usage(Text("errors.no_project", project=asked), Text("errors.see", command="experience-forge projects"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import shared
 from ..clients import meaning
-from ..errors import Usage
+from ..errors import Text, Usage
 from ..report import Output
 from ..store import files, home, projects, recall_search
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _text(args: argparse.Namespace) -> str:
     if bool(args.query) == bool(args.error):
-        raise Usage("give a question, or --error with a file, and not both", "see `experience-forge recall --help`")
+        raise Usage(Text("errors.question_or_error"), Text("errors.see", command="experience-forge recall --help"))
     if not args.error:
         return str(args.query)
     if args.error == "-":
@@ -72,7 +72,7 @@ def _text(args: argparse.Namespace) -> str:
     try:
         return files.read_bytes(Path(args.error)).decode("utf-8", "replace")
     except FileNotFoundError:
-        raise Usage(f"there is no file {args.error}", "give the path of a log, or - for standard input") from None
+        raise Usage(Text("errors.no_file", path=args.error), Text("errors.no_log")) from None
 
 
 def _scope(where: home.Home, scope: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..report import Output
 from ..store import files, redaction
 
@@ -53,7 +53,7 @@ def summary(out: Output, counts: dict[str, int]) -> str:
 def _existing(name: str) -> Path:
     path = Path(name)
     if not path.is_file():
-        raise Invalid(f"{path} is not a file", "name a UTF-8 file, or give the text on stdin")
+        raise Invalid(Text("errors.not_a_file", path=path), Text("errors.utf8_file"))
     return path
 
 
@@ -76,7 +76,7 @@ def _row(line: str, number: int) -> dict[str, Any]:
         row = None
     if not isinstance(row, dict) or not isinstance(row.get("text"), str):
         raise Invalid(
-            f'line {number} is not {{"id", "text"}}',
-            'give one JSON object a line, with "text" as a string',
+            Text("errors.line_text", number=number),
+            Text("errors.json_lines_text"),
         )
     return row

@@ -9,7 +9,7 @@ from pathlib import Path
 from .. import shared
 from ..clients import ancestry
 from ..core import changes, codec
-from ..errors import ForgeError, NeedsConsent, Refused
+from ..errors import ForgeError, NeedsConsent, Refused, Text
 from ..report import Output
 from ..store import archive, entries, home, proposals
 
@@ -37,11 +37,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     try:
         backup = archive.read(Path(args.file).expanduser())
     except FileNotFoundError:
-        raise Refused(f"there is no file {args.file}", "check the path") from None
+        raise Refused(Text("errors.no_file", path=args.file), Text("errors.check_path")) from None
     if args.merge:
         return _merge(where, backup, args.dry_run, out)
     if entries.load_all(where).entries or where.journal.is_dir():
-        raise Refused(f"the data home {where.root} is not empty", "give --merge to propose what is missing there")
+        raise Refused(Text("errors.home_not_empty", path=where.root), Text("errors.merge_option"))
     if args.dry_run:
         out.data({"restored": len(backup.contents), "proposals": [], "dry_run": True})
         out.say("restore.would", files=len(backup.contents), entries=len(backup.entries))
@@ -58,13 +58,13 @@ def _consent(backup: archive.Backup, out: Output) -> None:
     """A whole backup brings many entries at once: only a person at a terminal of their own may say yes."""
     client = ancestry.client_above(os.environ)
     if client:
-        raise NeedsConsent(f"restore was started below {client}", "run it in a terminal of your own, or use --merge")
+        raise NeedsConsent(Text("errors.restore_below", client=client), Text("errors.own_terminal_or_merge"))
     answer = out.ask(out.text("restore.question", files=len(backup.contents), entries=len(backup.entries)))
     if answer is None:
-        what = "restoring a whole backup needs a person"
-        raise NeedsConsent(what, "run it in a terminal of your own, or use --merge")
+        what = Text("errors.restore_person")
+        raise NeedsConsent(what, Text("errors.own_terminal_or_merge"))
     if answer.lower() not in ("y", "yes", "是"):
-        raise NeedsConsent("nothing was restored")
+        raise NeedsConsent(Text("errors.nothing_restored"))
 
 
 def _merge(where: home.Home, backup: archive.Backup, dry: bool, out: Output) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import drafting, shared
 from ..clients import ancestry
 from ..core import codec, drafts
-from ..errors import ForgeError, NeedsConsent, Refused
+from ..errors import ForgeError, NeedsConsent, Refused, Text
 from ..fast import visible
 from ..model import Consent, Track
 from ..report import Output
@@ -227,9 +227,9 @@ def _edit(path: Path) -> None:
         code = subprocess.call([*shlex.split(editor, posix=os.name != "nt"), str(path)])
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error
-        raise Refused(f"can't start the editor '{editor}': {cause}", "set EDITOR to your editor") from error
+        raise Refused(Text("errors.no_editor", editor=editor, cause=cause), Text("errors.set_editor")) from error
     if code != 0:
-        raise Refused(f"the editor '{editor}' ended with {code}", "the draft stays as it was")
+        raise Refused(Text("errors.editor_failed", editor=editor, code=code), Text("errors.editor_failed_hint"))
 
 
 def _present(where: Home, proposal: Proposal, out: Output) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core import findings
 from ..core.findings import Finding
-from ..errors import Refused, Usage
+from ..errors import Refused, Text, Usage
 from ..report import Output
 from ..store import candidates, config, home, scanning, session_signals
 from ..store.launcher import launcher
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     if args.limit < 1 or args.draft < 0:
-        raise Usage("--limit and --draft take numbers from 1 on", "see `experience-forge scan --help`")
+        raise Usage(Text("errors.numbers_from_one"), Text("errors.see", command="experience-forge scan --help"))
     where = home.current()
     paths = _paths(args)
     with out.progress(out.text("scan.progress"), len(paths)) as advance:
@@ -81,7 +81,7 @@ def _paths(args: argparse.Namespace) -> list[Path]:
         return [session_signals.transcript(args.session)]
     if args.folder is not None:
         if not args.folder.is_dir():
-            raise Refused(f"{args.folder} is no folder", "give a folder that holds transcripts")
+            raise Refused(Text("errors.no_folder", folder=args.folder), Text("errors.transcripts_folder"))
         paths = sorted(path for path in args.folder.rglob("*") if path.suffix in (".jsonl", ".md") and path.is_file())
     else:
         paths = session_signals.transcripts()
@@ -97,7 +97,7 @@ def _since(text: str) -> float:
     try:
         day = datetime.datetime.fromisoformat(text)
     except ValueError:
-        raise Usage(f"--since: '{text}' is no time", "give 7d, 24h, 2w or a date such as 2026-01-31") from None
+        raise Usage(Text("errors.no_time", text=text), Text("errors.no_time_hint")) from None
     return (day if day.tzinfo else day.astimezone()).timestamp()
 
 
@@ -162,7 +162,7 @@ def _picked(
 ) -> dict[str, Any]:
     if args.draft > len(shown):
         raise Refused(
-            f"there are {len(shown)} candidates, no number {args.draft}", "run `experience-forge scan` for the list"
+            Text("errors.no_candidate", count=len(shown), number=args.draft), Text("errors.scan_list")
         )
     group = shown[args.draft - 1]
     item = _document(args.draft, group)

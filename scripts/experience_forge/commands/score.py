@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from ..core import scoring
-from ..errors import Usage
+from ..errors import Text, Usage
 from ..model import Score
 from ..report import Output
 from ..store import config, home, proposals, ruleset, session_signals
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     given = sum((args.file is not None, bool(args.draft), bool(args.signals), args.current))
     if given != 1:
         raise Usage(
-            "give one of FILE, --draft ID, --signals KIND,..., --current", "see `experience-forge score --help`"
+            Text("errors.score_one_of"), Text("errors.see", command="experience-forge score --help")
         )
     rules = ruleset.load("scoring")
     name, total = _scored(args, rules)
@@ -69,11 +69,13 @@ def _scored(args: argparse.Namespace, rules: dict[str, object]) -> tuple[str, Sc
         known = set(scoring.Weights.of(rules).kinds)
         unknown = [kind for kind in kinds if kind not in known | set(map(str, _nothing(rules)))]
         if unknown:
-            raise Usage(f"no such kind of signal: {', '.join(unknown)}", f"kinds: {', '.join(sorted(known))}")
+            raise Usage(
+                Text("errors.no_kind", kinds=", ".join(unknown)), Text("errors.kinds", kinds=", ".join(sorted(known)))
+            )
         return args.signals, scoring.of_kinds(kinds, rules)
     session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     if not args.file and not session:
-        raise Usage("no session is known here", "--current works below a client; give FILE")
+        raise Usage(Text("errors.no_session_here"), Text("errors.current_or_file"))
     path = args.file if args.file else session_signals.transcript(session)
     explained = session_signals.of_file(Path(path))
     return str(path), scoring.score(explained.signals, explained.weights, float(config.load()["suggest"]["threshold"]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import scoring
-from ..errors import Usage
+from ..errors import Text, Usage
 from ..model import Score
 from ..report import Output
 from ..store import config, readers, session_signals
@@ -95,12 +95,12 @@ def document(path: Path, explained: Explained, total: Score, damaged: tuple[int,
 def _chosen(args: argparse.Namespace) -> Path:
     given = sum((args.file is not None, bool(args.session), args.current))
     if given != 1:
-        raise Usage("give one of FILE, --session ID, --current", "see `experience-forge signals --help`")
+        raise Usage(Text("errors.signals_one_of"), Text("errors.see", command="experience-forge signals --help"))
     if args.file is not None:
         return Path(args.file)
     session = args.session or os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     if not session:
-        raise Usage("no session is known here", "--current works below a client; give FILE or --session ID")
+        raise Usage(Text("errors.no_session_here"), Text("errors.current_file"))
     return session_signals.transcript(session)
 
 

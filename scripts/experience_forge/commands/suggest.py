@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from ..core import scoring
-from ..errors import Usage
+from ..errors import Text, Usage
 from ..fast import spool
 from ..report import Output
 from ..store import config, derived, home, known_sessions, projects, ruleset
@@ -42,9 +42,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     session = args.session or (os.environ.get("CLAUDE_CODE_SESSION_ID", "") if args.current else "")
     if args.current and not session:
-        raise Usage("no session is known here", "--current works below a client; give --session ID")
+        raise Usage(Text("errors.no_session_here"), Text("errors.current_session"))
     if (args.project or session) and not (args.on or args.off):
-        raise Usage("--project and --session go with --on or --off", "see `experience-forge suggest --help`")
+        raise Usage(Text("errors.with_on_or_off"), Text("errors.see", command="experience-forge suggest --help"))
     if session:
         _in_session(where, known_sessions.resolve(where, session), args, out)
     else:
@@ -61,7 +61,7 @@ def _change(where: home.Home, args: argparse.Namespace) -> dict[str, Any]:
     change: dict[str, Any] = {}
     if args.threshold is not None:
         if not 0 < args.threshold <= 20:
-            raise Usage(f"--threshold: above 0 and at most 20, is {args.threshold:g}", "the shipped one is 3")
+            raise Usage(Text("errors.threshold", threshold=f"{args.threshold:g}"), Text("errors.threshold_hint"))
         change["threshold"] = args.threshold
     if args.project:
         project = projects.current(where).id

@@ -12,7 +12,7 @@ import yaml
 from .. import shared
 from ..core import changes, tuning
 from ..core.changes import Change, Write
-from ..errors import ForgeError, Invalid, Usage
+from ..errors import ForgeError, Invalid, Text, Usage
 from ..report import Output
 from ..store import config, files, home, journal, ledger, log, ruleset, session_signals
 from ..store.launcher import confirm_command
@@ -171,7 +171,7 @@ def _check(name: str, given: Mapping[str, Any]) -> None:
         Weights.of(merged)
         negative = [kind for kind, value in merged["weights"].items() if value < 0]
         if negative:
-            raise Invalid("a weight can't be negative", "give 0 or more", negative)
+            raise Invalid(Text("errors.negative_weight"), Text("errors.negative_weight_hint"), negative)
 
 
 def _tell(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import vet
-from ..errors import Invalid
+from ..errors import Invalid, Text
 from ..report import Output
 from ..store import files, ruleset
 
@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", help="a UTF-8 file; stdin when left out")
     parser.add_argument("--text", help="the text itself")
     parser.add_argument(
-        "--field", default="lesson", choices=vet.FIELDS, help="where it would land (default: lesson)"
+        "--field", default="lesson", choices=vet.FIELDS, metavar="FIELD",
+        help=f"where it would land (default: lesson): {', '.join(vet.FIELDS)}",
     )
     parser.add_argument("--jsonl", action="store_true", help="lines of JSON from stdin to stdout")
 
@@ -52,7 +53,7 @@ def _text(args: argparse.Namespace, out: Output) -> str:
         return out.stdin.read()
     path = Path(args.file)
     if not path.is_file():
-        raise Invalid(f"{path} is not a file", "name a UTF-8 file, or give the text on stdin")
+        raise Invalid(Text("errors.not_a_file", path=path), Text("errors.utf8_file"))
     return files.read_text(path)
 
 
@@ -65,7 +66,7 @@ def _filter(out: Output, rules: dict[str, Any]) -> int:
         except ValueError:
             row = None
         if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("field", "text")):
-            raise Invalid(f'line {number} is not {{"id", "field", "text"}}', "give one JSON object a line")
+            raise Invalid(Text("errors.line_field_text", number=number), Text("errors.json_lines"))
         verdict = vet.vet(row["field"], row["text"], rules, out.language)
         answer = {"id": row.get("id"), "verdict": verdict.verdict, "reasons": list(verdict.reasons)}
         out.stdout.write(json.dumps(answer) + "\n")
