@@ -240,4 +240,4 @@ def _mappings(fields: Fields, name: str, faults: list[Text]) -> list[Mapping[str
 def _kind(value: object) -> Text:
     names = {dict: "mapping", list: "list", int: "number", float: "number", bool: "yes_no", str: "text"}
     name = names.get(type(value))
-    return Text(f"errors_entry.a_{name}") if name else Text("errors_entry.a_other", name=type(value).__name__)
+    return Text(f"errors_entry.a_{name}") if name else Text("errors_entry.other_kind", name=type(value).__name__)
