@@ -7,11 +7,14 @@ import importlib
 import os
 import pkgutil
 import re
+import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from . import __version__, commands, wording
+from .core import layout
 from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Refused, Text, Usage, told
 from .fast import visible
 from .report import Output
@@ -21,6 +24,17 @@ EXIT_CODES = (
     "exit codes: 0 done, 1 refused or failed as expected, 2 usage, 3 bug (log named), "
     "4 needs confirmation, 5 invalid data, 130 interrupted"
 )
+GROUPS = (
+    ("keep what a session taught", ("scan", "signals", "score", "draft", "review", "confirm", "discard")),
+    ("look at what is kept", ("list", "show", "status", "recall", "digest", "projects")),
+    ("see what it did", ("why", "log", "effect", "measure")),
+    ("change it", ("move", "merge", "guard", "outdate", "tidy", "grow", "undo")),
+    ("switch what speaks up", ("suggest", "on", "off", "tune")),
+    ("look after it", ("doctor", "backup", "restore", "forget", "redact", "vet")),
+)
+"""All verbs that are for people, in the order in which one needs them."""
+WIDEST = 110
+"""Columns above which help is hard to read, however wide the terminal is."""
 
 
 def verbs() -> list[str]:
@@ -78,11 +92,12 @@ def _usage(key: str, found: re.Match[str]) -> Text:
 def parser_of(verb: str) -> Parser:
     """The argument parser of one verb, with the flags that all verbs share."""
     module = command_module(verb)
+    width = _width()
     parser = Parser(
         prog=f"experience-forge {verb}",
-        description=module.HELP,
-        epilog=getattr(module, "EPILOG", "") + "\n\n" + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=layout.help_text(module.HELP, width),
+        epilog=layout.help_text(f"{getattr(module, 'EPILOG', '')}\n\n{EXIT_CODES}", width),
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width),
         allow_abbrev=False,
     )
     module.add_arguments(parser)
@@ -92,36 +107,42 @@ def parser_of(verb: str) -> Parser:
 
 def overview() -> str:
     """The text of `experience-forge --help`."""
-    lines = ["usage: experience-forge <command> [options]", "", DESCRIPTION, "", "commands:"]
-    for verb in verbs():
-        module = command_module(verb)
-        if not getattr(module, "HIDDEN", False):
-            lines.append(f"  {verb:<12} {module.HELP}")
+    lines = ["usage: experience-forge <command> [options]", "", DESCRIPTION]
+    for title, names in GROUPS:
+        lines += ["", f"{title}:"]
+        for verb in names:
+            first, *rest = layout.wrapped(command_module(verb).HELP, _width() - 12)
+            lines += [f"  {verb:<10}{first}", *(" " * 12 + row for row in rest)]
     lines += ["", "`experience-forge <command> --help` shows examples. --version prints the version.", EXIT_CODES]
-    return "\n".join(lines)
+    return layout.help_text("\n".join(lines), _width())
+
+
+def _width() -> int:
+    return min(WIDEST, shutil.get_terminal_size((80, 24)).columns) - 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Never raises."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _utf8_streams()
-    if not given or given[0] in ("-h", "--help", "help"):
-        print(overview())
-        return 0 if given else EXIT_USAGE
-    if given[0] == "--version":
-        print(f"experience-forge {__version__}")
-        return 0
+    _streams()
     with wording.speaking(_language):
-        return _bounded(given)
+        try:
+            return _bounded(given)
+        except BrokenPipeError:
+            # The reader left (`| head`): there is nobody to say anything to.
+            return 0
+        finally:
+            _silence_broken_streams()
 
 
 def _bounded(given: list[str]) -> int:
     """The error boundary: one command's exit code, whatever it raises."""
     as_json = "--json" in given
     try:
-        return _run(given)
-    except SystemExit as stop:
-        return int(stop.code or 0)
+        code = _ended(given)
+        # What can't be written is a failure of this command, not of the interpreter's end.
+        sys.stdout.flush()
+        return code
     except ForgeError as error:
         _tell(error, as_json)
         return error.exit_code
@@ -129,9 +150,7 @@ def _bounded(given: list[str]) -> int:
         sys.stderr.write("\n" + told(Text("errors.interrupted")) + "\n")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader left (`| head`): say nothing, and keep Python from saying it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        raise
     except OSError as error:
         cause = error.strerror or type(error).__name__
         what = Text("errors.system_at", path=error.filename, cause=cause) if error.filename else None
@@ -141,7 +160,22 @@ def _bounded(given: list[str]) -> int:
         return _bug(error)
 
 
+def _ended(given: list[str]) -> int:
+    try:
+        return _run(given)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
 def _run(given: list[str]) -> int:
+    if given[:1] == ["help"] and len(given) > 1:
+        given = [given[1], "--help"]
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0 if given else EXIT_USAGE
+    if given[0] == "--version":
+        print(f"experience-forge {__version__}")
+        return 0
     module = command_module(given[0])
     namespace = parser_of(given[0]).parse_args(given[1:])
     from .store import config, home, receipts, ruleset
@@ -193,12 +227,25 @@ def _bug(error: Exception) -> int:
     return EXIT_BUG
 
 
-def _utf8_streams() -> None:
-    # Windows consoles and pipes follow the locale: data is UTF-8 everywhere.
-    for stream in (sys.stdout, sys.stderr, sys.stdin):
-        reconfigure = getattr(stream, "reconfigure", None)
+def _streams() -> None:
+    """Standard streams that are there, and speak UTF-8: Windows consoles and pipes follow the locale otherwise."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Closed by whoever started us (`>&-`): reads find nothing, writes go nowhere.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - lives as long as we do
+        reconfigure = getattr(getattr(sys, name), "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(encoding="utf-8", errors="backslashreplace" if stream is not sys.stdin else "replace")
+            reconfigure(encoding="utf-8", errors="replace" if name == "stdin" else "backslashreplace")
+
+
+def _silence_broken_streams() -> None:
+    """Let nothing be said at the interpreter's end about output that nobody can take any more."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

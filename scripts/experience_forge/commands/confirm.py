@@ -31,7 +31,7 @@ examples:
   experience-forge confirm use-pnpm --digest 3f…
   experience-forge confirm use-pnpm --digest 3f… --dry-run
 
---json: {"entry", "path", "targets": [path], "consent": {"by", "at"}, "acts_when"}"""
+JSON: {"entry", "path", "targets": [path], "consent": {"by", "at"}, "acts_when"}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,7 +19,7 @@ EPILOG = """examples:
 
 --repair only moves damaged lines aside (below <home>/kept/) and makes derived files anew; entries and the
 journal are never changed by it. It prints what it moved and how to take it back.
-exit code: 0 when all is well or there are only notes, 1 when something needs you
+Exit code: 0 when all is well or there are only notes, 1 when something needs you
 
 JSON: {"findings": [{"level", "area", "finding", ...}], "activity": {event: {"count", "last", "kinds"}},
        "fired": {event: {"at", "milliseconds", "failed"}}, "repaired": [{"did", ...}]}"""

@@ -14,10 +14,13 @@ EPILOG = """examples:
   experience-forge effect npm-eacces         one entry: falsifiable? last influence? worse without it?
   experience-forge effect npm-eacces --backtest    also run its conditions over your own sessions
 
-JSON of one: {"entry", "version", "state", "verdict", "counts", "evidence": {"helps", "hurts"}, "fails_when",
-  "last": {"at", "session", "place", "proof"}, "opportunities": [{"session", "at", "arm", "outcome", "reason", "line"}],
-  "freshness", "earlier": [...], "faults": [...], "backtest"}
-JSON of all: {"entries": [...], "cost", "tokens_per_return", "unknowable", "claimed_together", "faults", "question"}"""
+JSON of one: {"entry", "title", "version", "state", "verdict", "counts": {name: n}, "coins",
+       "evidence": {"helps", "hurts"}, "under_test", "cost": {"withheld", "came_back"}, "tokens", "exposures", "proved",
+       "tokens_per_return", "last": {"at", "session", "place", "proof"}, "applies_when": [...], "fails_when": [...],
+       "opportunities": [{"session", "at", "arm", "outcome", "reason", "line"}], "earlier": [...],
+       "freshness": {"state", "reason", "detail", "delivery"}, "backtest", "faults": [...]}
+JSON of all: {"entries": [...], "cost": {"withheld", "came_back"}, "tokens", "exposures", "proved", "tokens_per_return",
+       "unknowable": {state: n}, "claimed_together": [...], "faults": [...], "question"}"""
 
 COLUMNS = ("id", "state", "shown", "withheld", "back", "evidence", "last")
 

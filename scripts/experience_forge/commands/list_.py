@@ -20,7 +20,10 @@ EPILOG = """examples:
   experience-forge list --proposals              what awaits your consent
   experience-forge list --changes                what was changed, with the numbers that undo takes
 
-JSON: {"entries": [...]} | {"proposals": [...]} | {"changes": [...]}"""
+JSON: {"entries": [{"id", "title", "kind", "track", "domain", "project", "status", "guard", "language", "updated",
+       "rule", "state", "last_delivery", "path"}], "unreadable": [{"path", "reason"}]} |
+      {"proposals": [{"id", "change", "digest", "created", "score", "title"}]} |
+      {"changes": [{"seq", "at", "what", "change", "entries", "files", "consent", ...}]}"""
 
 STATES = ("active", "outdated", "superseded", "pending", "edited", "unconfirmed")
 
@@ -30,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--track", choices=[track.value for track in Track], help="only this track")
     parser.add_argument("--domain", help="only this domain")
     parser.add_argument("--project", help="only this project (id or name)")
-    parser.add_argument("--state", choices=STATES, help="only this state; outdated and superseded ones are found too")
+    parser.add_argument("--state", choices=STATES, metavar="STATE", help=f"only this state: {', '.join(STATES)}")
     parser.add_argument("--delivered-since", metavar="DATE", help="only those delivered on or after this ISO date")
     parser.add_argument("--not-delivered-since", metavar="DATE", help="only those not delivered since this ISO date")
     parser.add_argument("--all", action="store_true", help="outdated and superseded entries too")

@@ -22,7 +22,7 @@ EPILOG = """examples:
 Searched are entries without a project and those of the present one (--scope all: of every project).
 
 JSON: {"query", "entries": [{"id", "title", "rule", "track", "project", "status", "score", "share", "cosine"}],
-       "meaning": "off" | "used" | why it was not}"""
+       "meaning": off, used, or why it was not}"""
 
 LIMIT = 1024 * 1024
 

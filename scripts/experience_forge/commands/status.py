@@ -15,8 +15,8 @@ EPILOG = """examples:
   experience-forge status
   experience-forge status --track domain --domain docker
 
-JSON: {"home", "installed", "entries": {track: n}, "states": {state: n}, "proposals", "pending",
-       "suggest", "recall", "measure", "journal_faults"}"""
+JSON: {"home", "installed", "entries": {track: n}, "states": {state: n}, "unreadable", "proposals",
+       "pending", "suggest", "recall", "measure", "journal_faults"}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

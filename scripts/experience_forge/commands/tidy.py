@@ -25,14 +25,15 @@ EPILOG = """examples:
 Each proposal is confirmed by you, one by one: `experience-forge review`.
 
 JSON: {"steps": [{"id", "kind", "entries", "reason", "values", "evidence"}], "compared", "more_reviews"}
-      with --apply: {"proposals": [{"id", "step", "change", "digest", "title", "confirm_command", "targets"}],
-                     "skipped": [{"step", "what"}], "dry_run"}"""
+JSON with --apply: {"proposals": [{"id", "step", "change", "digest", "title", "confirm_command", "targets"}],
+       "skipped": [{"step", "what"}], "dry_run"}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("--apply", nargs="*", metavar="STEP", help="make proposals from these steps")
-    parser.add_argument("--kind", choices=tidy.KINDS, help="show or apply only steps of this kind")
+    parser.add_argument("--kind", choices=tidy.KINDS, metavar="KIND",
+                        help=f"show or apply only steps of this kind: {', '.join(tidy.KINDS)}")
     parser.add_argument("--keep", default="", metavar="ID", help="of a contradiction: the entry that stays")
     parser.add_argument("--dry-run", action="store_true", help="with --apply: print what would be proposed")
 

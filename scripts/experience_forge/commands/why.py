@@ -15,7 +15,7 @@ EPILOG = """examples:
   experience-forge why                       the session that this runs in, else the last one
   experience-forge why --session 3f2a91c0-...
 
-JSON: {"session", "recall": "on" | "off", "given": [as in `log`, with "entry"],
+JSON: {"session", "recall": on or off, "given": [as in `log`, with "entry"],
        "withheld": [{"entry", "at", "event"}]}"""
 
 

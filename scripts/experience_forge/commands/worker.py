@@ -18,7 +18,8 @@ HIDDEN = True
 EPILOG = """examples:
   experience-forge worker          what the hooks start in the background
 
-It ends at once when another worker runs. JSON: {"settled", "candidates", "proofs", "outcomes"}"""
+It ends at once when another worker runs.
+JSON: {"settled", "candidates", "proofs", "outcomes"}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
                 try:
                     done[name] = part(where)
                 except ForgeError as error:
-                    log.fault("worker", f"{name}: {error.what}")
+                    log.fault("worker", f"{name}: {error}")
             if done.get("settled", {}).get("proved") or done.get("settled", {}).get("revoked"):
                 shared.refresh(where)
     except Refused:

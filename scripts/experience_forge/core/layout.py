@@ -16,6 +16,9 @@ _WIDE = (
 """Letters between which a line may end."""
 _OPENING = re.escape("([{\"'“‘（「『《【")
 _CLOSING = re.escape("，。、；：！？）】》」』”’…,.;:!?)")
+_EXAMPLE = re.compile(r"(  \S.*?)\s{2,}(\S.*)")
+_LABEL = re.compile(r"[\w ]+: ")
+_GOES_ON = re.compile(r"[a-z0-9`(]|  +[\"\[{|]|    ")
 _PIECE = re.compile(
     # A command in a sentence stands on one line, so that it can be copied.
     rf"[{_OPENING}]*`[^`\n]+`[{_CLOSING}]*"
@@ -79,6 +82,37 @@ def paragraph(line: str, width: int) -> list[str]:
     indent = line[: len(line) - len(text)] + ("  " if text.startswith("- ") else "")
     first, *rest = wrapped(text, max(LEAST, width - len(indent)))
     return [line[: len(line) - len(text)] + first, *(indent + row for row in rest)]
+
+
+def help_text(text: str, width: int) -> str:
+    """Examples and shapes of a help text in lines of at most `width` columns.
+
+    Where the remark behind an example does not fit, all remarks go below their examples; other lines are wrapped.
+    """
+    lines = []
+    given = _joined(text.split("\n"), width)
+    below = any(cells(line) > width and _EXAMPLE.fullmatch(line) for line in given)
+    for line in given:
+        example = _EXAMPLE.fullmatch(line)
+        if below and example:
+            lines += [example[1], *paragraph("      " + example[2], width)]
+        else:
+            hang = "  " if _LABEL.match(line) else ""
+            first, *rest = paragraph(line, width - len(hang))
+            lines += [first, *(hang + row for row in rest)]
+    return "\n".join(lines)
+
+
+def _joined(lines: Sequence[str], width: int) -> list[str]:
+    """The lines; where one is too long, those that go on with the sentence or the shape above join it."""
+    narrow = any(cells(line) > width for line in lines)
+    found: list[str] = []
+    for line in lines:
+        if narrow and found and found[-1] and _GOES_ON.match(line) and not found[-1].endswith(":"):
+            found[-1] += " " + line.strip()
+        else:
+            found.append(line)
+    return found
 
 
 def _widths(
