@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import shutil
@@ -76,6 +77,26 @@ class Output:
             KeyError: when no such message exists (a bug).
         """
         return self.texts[name].format(**values)
+
+    def word(self, kind: str, value: str) -> str:
+        """A word of our own in the user's language, as `rules/messages/words.yaml` has it; else as it is.
+
+        Args:
+            kind: `change`, `state`, `status`, `track`, `guard`, `signal` or `by`.
+        """
+        return self.texts.get(f"words.{kind}_{value}", value)
+
+    def listed(self, parts: Iterable[str]) -> str:
+        """Words one after another, with the commas of the language."""
+        return ("、" if self.language == "zh" else ", ").join(parts)
+
+    def moment(self, at: str) -> str:
+        """An ISO time as a person reads it: their own clock, to the minute; another text as it is."""
+        try:
+            told = datetime.datetime.fromisoformat(at.replace("Z", "+00:00"))
+        except ValueError:
+            return at
+        return told.astimezone().strftime("%Y-%m-%d %H:%M") if told.tzinfo else at
 
     def say(self, name: str, /, **values: object) -> None:
         """Print the message `name` as a result; wrapped at a terminal."""

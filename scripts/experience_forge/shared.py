@@ -45,7 +45,7 @@ def begin(home: Home) -> None:
         if changed:
             refresh(home)
     except ForgeError as error:
-        log.fault("settle", error.what)
+        log.fault("settle", str(error))
 
 
 def carry_out(home: Home, proposal: Proposal, consent: Consent) -> Done:

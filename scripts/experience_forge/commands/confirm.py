@@ -161,7 +161,7 @@ def _dry_run(home: Home, args: argparse.Namespace, out: Output) -> int:
         after = (write.text or "").splitlines()
         diff = list(difflib.unified_diff(before, after, str(path), str(path), lineterm=""))
         written.append({"path": str(path), "diff": "\n".join(diff)})
-        out.say("confirm.would_save", path=path, change=proposal.change)
+        out.say("confirm.would_save", path=path, change=out.word("change", proposal.change))
         for line in diff:
             out.line(visible.escape(line))
     out.data({"dry_run": True, "id": proposal.id, "change": proposal.change, "writes": written})

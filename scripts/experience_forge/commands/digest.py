@@ -66,12 +66,14 @@ def _tell(document: dict[str, Any], out: Output) -> None:
     if document["changed"]:
         out.say("tidy.digest_changed", count=len(document["changed"]))
         for item in document["changed"]:
-            out.line(f"  - {item['seq']} {item['at'][:10]} {item['change']}: {', '.join(item['entries'])}")
+            change = out.word("change", item["change"])
+            named = f"{item['seq']} {out.moment(item['at'])} {change}"
+            out.line("  - " + out.text("words.count", name=named, count=", ".join(item["entries"])))
     out.say("tidy.digest_delivered", count=sum(document["delivered"].values()), sessions=document["sessions"])
     for entry_id, count in list(document["delivered"].items())[:5]:
         out.line(f"  - [{entry_id}] {count}")
     out.say("tidy.digest_open", proposals=document["proposals"], candidates=document["candidates"])
     for kind, count in document["due"].items():
-        out.line(f"  - {out.text(f'tidy.kind_{kind}')}: {count}")
+        out.line("  - " + out.text("words.count", name=out.text(f"tidy.kind_{kind}"), count=count))
     for name in document["unused_skills"]:
         out.line(f"  - ⚠️ {name}")

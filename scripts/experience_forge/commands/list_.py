@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from .. import shared
-from ..model import Status, Track
+from ..model import Guard, Status, Track
 from ..report import Output
 from ..store import effects, entries, entry_cache, home, journal, projects, proposals
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.say("library.list_none" if library.entries else "library.list_empty")
     else:
         columns = [out.text(f"library.column_{name}") for name in ("id", "track", "title", "state")]
-        out.table(columns, [(s.entry.id, _place(s), s.entry.title, _state(s)) for s in chosen], prose=(2,))
+        out.table(columns, [(s.entry.id, _place(s, out), s.entry.title, _state(s, out)) for s in chosen], prose=(2,))
     for path, reason in library.unreadable:
         out.talk(out.text("library.unreadable", path=path, reason=reason))
     return 0
@@ -90,18 +90,21 @@ def _wanted(stored: entries.StoredEntry, args: argparse.Namespace, last: str, wh
     )
 
 
-def _place(stored: entries.StoredEntry) -> str:
+def _place(stored: entries.StoredEntry, out: Output) -> str:
     entry = stored.entry
     part = entry.domain if entry.track is Track.DOMAIN else entry.project if entry.track is Track.PROJECT else ""
-    return f"{entry.track.value}/{part}" if part else entry.track.value
+    track = out.word("track", entry.track.value)
+    return f"{track}/{part}" if part else track
 
 
-def _state(stored: entries.StoredEntry) -> str:
-    mark = "⚠ " if stored.entry.status is Status.OUTDATED else ""
-    status = "" if stored.entry.status is Status.ACTIVE else mark + stored.entry.status.value
-    state = "" if stored.state == "confirmed" else stored.state
-    guard = "" if stored.entry.guard.value == "remind" else f"guard: {stored.entry.guard.value}"
-    return ", ".join(part for part in (status, state, guard) if part) or "active"
+def _state(stored: entries.StoredEntry, out: Output) -> str:
+    entry = stored.entry
+    mark = "⚠ " if entry.status is Status.OUTDATED else ""
+    status = "" if entry.status is Status.ACTIVE else mark + out.word("status", entry.status.value)
+    state = "" if stored.state == "confirmed" else out.word("state", stored.state)
+    level = out.word("guard", entry.guard.value)
+    guard = "" if entry.guard is Guard.REMIND else out.text("words.guarded", level=level)
+    return out.listed(part for part in (status, state, guard) if part) or out.word("status", "active")
 
 
 def _summary(stored: entries.StoredEntry, last: str) -> dict[str, Any]:
@@ -122,7 +125,9 @@ def _proposals(where: home.Home, out: Output) -> int:
         out.say("library.no_proposals")
         return 0
     columns = [out.text(f"library.column_{name}") for name in ("id", "change", "title", "created")]
-    out.table(columns, [(p.id, p.change, _title(p), str(p.meta.get("created", ""))) for p in found], prose=(2,))
+    out.table(columns, [
+        (p.id, out.word("change", p.change), _title(p), out.moment(str(p.meta.get("created", "")))) for p in found
+    ], prose=(2,))
     out.talk(out.text("library.review_hint"))
     return 0
 
@@ -139,8 +144,10 @@ def _changes(where: home.Home, out: Output) -> int:
         return 0
     columns = [out.text(f"library.column_{name}") for name in ("number", "at", "change", "entries", "how")]
     out.table(columns, [
-        (r["seq"], r["at"], r.get("change", r["what"]) if r["what"] == "change" else r["what"],
-         ", ".join(r.get("entries", ())) or r.get("proposal", ""), (r.get("consent") or {}).get("by", ""))
+        (r["seq"], out.moment(r["at"]),
+         out.word("change", r.get("change", r["what"]) if r["what"] == "change" else r["what"]),
+         ", ".join(r.get("entries", ())) or r.get("proposal", ""),
+         out.word("by", (r.get("consent") or {}).get("by", "")))
         for r in found
     ], prose=(3,))
     return 0

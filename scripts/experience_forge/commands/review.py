@@ -63,7 +63,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     counts = {"c": 0, "d": 0, "s": 0}
     last = ""
     for number, proposal in enumerate(chosen, 1):
-        out.line(out.text("review.heading", number=number, count=len(chosen), id=proposal.id, change=proposal.change))
+        change = out.word("change", proposal.change)
+        out.line(out.text("review.heading", number=number, count=len(chosen), id=proposal.id, change=change))
         answer, last = _one(where, proposal, last, out)
         if answer == "q":
             break

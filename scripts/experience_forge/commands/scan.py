@@ -143,7 +143,7 @@ def _list(shown: list[list[tuple[Scanned, Finding]]], found: int, sessions: int,
             (
                 number,
                 f"{item['score']:g}",
-                "+".join(item["kinds"]),
+                "+".join(out.word("signal", kind) for kind in item["kinds"]),
                 item["times"],
                 " ".join(item["quote"].split())[:90],
                 f"{place['id'][:8]}:{place['line']}",
@@ -170,8 +170,9 @@ def _picked(
     if not args.dry_run:
         candidates.take(where, item["sessions"][0]["id"])
     command = f"{launcher(where)} draft --from - --json"
+    kinds = out.listed(out.word("signal", kind) for kind in item["kinds"])
     for name in STEPS:
-        out.say(f"scan.step_{name}", score=f"{item['score']:g}", kinds=", ".join(item["kinds"]), command=command)
+        out.say(f"scan.step_{name}", score=f"{item['score']:g}", kinds=kinds, command=command)
         if name == "look_back":
             for session, finding in group[:5]:
                 out.line(f"  {session.path}:{finding.line}  {' '.join(finding.quote.split())[:200]}")

@@ -111,7 +111,7 @@ def _tell(explained: Explained, total: Score, out: Output) -> None:
         out.table(
             [out.text(f"signals.column_{name}") for name in ("turn", "kind", "weight", "detector", "quote")],
             [
-                (s.turn, s.kind.value, f"{s.weight:g}", s.detector, " ".join(s.quote.split())[:100])
+                (s.turn, out.word("signal", s.kind.value), f"{s.weight:g}", s.detector, " ".join(s.quote.split())[:100])
                 for s in explained.signals
             ],
             prose=(4,),

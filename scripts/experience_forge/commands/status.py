@@ -63,7 +63,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.say("status.installed" if record else "status.not_installed", version=record.get("version", ""),
             hooks=out.text("status.on" if record.get("hooks") else "status.off"))
     for track in Track:
-        out.line(f"  {out.text(f'status.track_{track.value}')}: {tracks.get(track.value, 0)}")
+        name = out.text(f"status.track_{track.value}")
+        out.line("  " + out.text("words.count", name=name, count=tracks.get(track.value, 0)))
     if open_proposals:
         out.say("status.proposals", count=len(open_proposals))
     for state in ("pending", "edited", "unconfirmed"):

@@ -113,7 +113,7 @@ def _proposed(where: home.Home, step: Step, change: Change, dry_run: bool, out: 
             out.line(target["diff"].rstrip("\n"))
         return {"id": "", "step": step.id, "change": change.change, "title": change.title, "targets": affected}
     proposal = tidy_steps.propose(where, step.id, change)
-    out.say("tidy.proposal", id=proposal.id, change=change.change, title=change.title)
+    out.say("tidy.proposal", id=proposal.id, change=out.word("change", change.change), title=change.title)
     return {
         "id": proposal.id, "step": step.id, "change": change.change, "digest": proposal.digest, "title": change.title,
         "confirm_command": confirm_command(where, proposal.id, proposal.digest), "targets": affected,
