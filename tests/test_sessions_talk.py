@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from experience_forge.core.phrases import Before
+from experience_forge.core.speakers import hear
 from experience_forge.store import session_signals
 from helpers_sessions import Transcript
 from test_sessions_signals import AFTER_WORK, labels
@@ -236,3 +237,77 @@ def test_a_bare_statement_right_after_edits_is_a_weak_correction(text):
 def test_good_news_wishes_and_third_parties_are_no_bare_complaint(text):
     """Statements that deny nothing, wishes, consents and what others say mark nothing, even after edits."""
     assert session_signals.detectors().phrases.find(text, EDITED) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my manager thinks the font is too small, what do you suggest",
+        "客户说不要弹窗，那就做成侧边栏",
+        "hmm I changed my mind, the counter is useless anyway",
+        "oops wrong terminal, go on",
+        "it's still failing on his laptop, ignore that",
+        "那个告警还是会报错，忽略就好",
+        "I wrote this loop, the exit condition is wrong I guess",
+    ],
+)
+def test_what_others_think_a_change_of_mind_and_what_is_to_be_left_blame_nobody(text):
+    """A third party's opinion, a change of mind, a slip and a matter to be ignored are no corrections."""
+    assert "correction" not in labels(text)
+    assert session_signals.detectors().phrases.find(text, EDITED) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "great. next: the landing page is too slow on phones, find out why",
+        "ok. now the invoice table, at most 8 rows",
+        "好的，接下来登录页太慢了，优化一下",
+        "write the release notes, but don't mention prices",
+        "写到文档里，不要写得太细",
+        "余额不够的时候按钮变灰",
+        "失败了就返回空列表",
+    ],
+)
+def test_the_next_task_says_how_things_are_and_blames_nothing(text):
+    """What goes on to the next task, and limits set inside an order, are no corrections."""
+    assert "correction" not in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FAILED tests/test_io.py::test_roundtrip - AssertionError: assert 3 == 4",
+        "psycopg2.OperationalError: connection refused",
+        "Error: cannot find module\n    at Object.<anonymous> (/srv/app/index.js:3:1)",
+        "Runtime Error in model orders (models/orders.sql)\n  404 Not found: Dataset x was not found",
+    ],
+)
+def test_an_error_pasted_without_a_word_is_a_paste(text):
+    """Output alone says nothing in the person's own words; what is set in below a line of output belongs to it."""
+    assert hear(text).why == "paste"
+    assert labels(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the log is too chatty",
+        "the clock is way off now",
+        "I am afraid the total counts refunds twice",
+        "now nobody gets a notification",
+        "the summary shows 0 for every week",
+        "nobody said anything about a second queue",
+        "重启之后又要登录一次，token 没存住",
+        "导出的框全是歪的",
+        "原来的文件里是好的",
+    ],
+)
+def test_a_fault_told_in_plain_words_after_work_is_a_correction(text):
+    """What is too much, off, zero, lost again or was good before, said of work just done, corrects it."""
+    assert "correction" in labels(text)
+
+
+def test_a_wish_that_begins_with_the_word_error_is_no_paste():
+    """A prompt that only begins with the word is the person's own."""
+    assert hear("Error handling is missing in the upload").why == "person"

@@ -132,8 +132,11 @@ class _Text:
             return True
         if cue.kind != "correction":
             return False
-        calm = self._rules.calm.search(self.calm_in) or self._rules.turned.search(self.sentence)
-        return bool(calm or (cue.needs in ("work", "own") and self._rules.supposed.search(self.text)))
+        rules = self._rules
+        calm = rules.calm.search(self.calm_in) or rules.turned.search(self.sentence)
+        if calm or rules.third_party.search(self.sentence):
+            return True
+        return bool(cue.needs in ("work", "own") and rules.supposed.search(self.text))
 
 
 class _Parts:
@@ -192,6 +195,9 @@ class Phrases:
         if faults:
             raise Invalid(Text("errors_entry.phrases_fault"), Text("errors.restore_file"), faults)
         self.calm = Pattern("|".join(f"(?:{text})" for text in rules["calm"]))
+        self.elsewhere = Pattern("|".join(f"(?:{text})" for text in rules["elsewhere"]))
+        self.third_party = Pattern(str(rules["third_party"]))
+        self.moves_on = Pattern(str(rules["moves_on"]))
         self.own_fault = Pattern("|".join(f"(?:{text})" for text in rules["own_fault"]))
         statement = dict(rules["statement"])
         self.longest = int(statement["longest"])
@@ -227,7 +233,7 @@ class Phrases:
             hits["correction"] = Hit("correction", "statement-after-edit", plain, "weak")
         if _only_a_rule(hits):
             del hits["correction"]
-        if "correction" in hits and self.own_fault.search(plain[:START_REACH]):
+        if "correction" in hits and self._of_other_things(plain):
             del hits["correction"]
         return list(hits.values())
 
@@ -281,6 +287,11 @@ class Phrases:
             return part.text
         return ""
 
+    def _of_other_things(self, plain: str) -> bool:
+        """Whether the person takes the blame, has changed their mind, or goes on to the next task."""
+        start = plain[:START_REACH]
+        return bool(self.own_fault.search(start) or self.elsewhere.search(start) or self.moves_on.match(start))
+
     def _states(self, plain: str, parts: _Parts) -> bool:
         """Whether a short prompt states something, without asking, wishing, praising or consenting."""
         return (
@@ -288,6 +299,7 @@ class Phrases:
             and bool(self.stated.search(plain))
             and not any(part.question or self.calm.search(part.text) for part in parts["sentence"])
             and not any(aside.search(plain) for aside in self.aside)
+            and not self.third_party.search(plain)
         )
 
     def content(self, words: str) -> bool:

@@ -80,10 +80,12 @@ _PASTED_LINE = Pattern(
       | (?:diff\ --git|index\ [0-9a-f]{6,}|@@\ -|---\ a/|\+\+\+\ b/)
       | (?:\[?\d{4}-\d\d-\d\d[T\ ]?|\[?\d\d:\d\d:\d\d)       # a log line
       | (?:at\ [\w$.<>/]+\s?\(|File\ "[^"]+",\ line\ \d|\.{3}\ \d+\ more|Caused\ by:|Traceback\b)
-      | (?:[A-Z]\w*(?:Error|Exception|Warning)|(?:npm|yarn|pnpm|pip|cargo|make|go|gcc|ld|fatal|panic|error|warning
-           |ERROR|WARN(?:ING)?|INFO|DEBUG|FAIL(?:ED)?|PASS(?:ED)?|\[\w+\])(?:\[\w+\])?\s?[:!])
+      | (?:(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning)|(?:\w+\ )?Error:
+           |(?:npm|yarn|pnpm|pip|cargo|make|go|gcc|ld|fatal|panic|error|warning
+           |ERROR|WARN(?:ING)?|INFO|DEBUG|FAIL(?:ED)?|PASS(?:ED)?|\[\w+\])(?:\[\w+\])?\s?[:!]
+      | (?:FAILED|ERROR|PASSED)\s\S+::\S+ | \w+:fail\b | Runtime\ Error\s)
       | (?:={3,}|-{4,}|\#{4,}|\*{4,}|_{4,}|[│┃├└┌┐┘┤─━═║╔╚▶●○⏺⎿✓✔✗✘✖×⚠]\s|\|[^\n]*\|\s*$)
-      | [\w./\\-]+\.\w{1,5}:\d+(?::\d+)?[:\s]               # file:line:
+      | [\w./\\-]+\.\w{1,5}:\d+(?::\d+)?(?:[:\s]|$)           # file:line:
       | (?:---|===|\.\.\.)\s?(?:RUN|PASS|FAIL|SKIP)
       | [{}\[\]();,]+\s*$ | "[\w.$-]+"\s?:
       | (?:import|from|const|let|var|func|def|class|return|public|private|static|\#include|package|export|async)\s
@@ -254,6 +256,11 @@ def _own_lines(text: str, taken: list[str]) -> str:
             return ""
         return text
     marks = [bool(line.strip()) and bool(_PASTED_LINE.match(line)) for line in lines]
+    for index in range(1, len(lines)):
+        # What is set in below a line of output goes on with it.
+        marks[index] = marks[index] or (
+            marks[index - 1] and lines[index].startswith(("  ", "\t")) and not _SPOKEN.search(lines[index])
+        )
     # Output has lines that look like prose; between two pasted lines they belong to the paste.
     pasted = [index for index, mark in enumerate(marks) if mark]
     if len(pasted) >= 3:

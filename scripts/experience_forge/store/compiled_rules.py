@@ -38,11 +38,9 @@ def document(home: Home) -> dict[str, Any]:
     book = templates.accepted(home)
     return {
         "version": VERSION,
-        "phrases": {
-            name: phrases[name] for name in ("sets", "calm", "own_fault", "turned", "supposed", "statement", "cues")
-        },
+        "phrases": {name: part for name, part in phrases.items() if name != "version"},
         "scoring": {
-            name: scoring[name] for name in ("weights", "weak_share", "thresholds", "rework_rounds", "explain")
+            name: scoring[name] for name in ("weights", "weak_share", "thresholds", "rework_rounds", "explain", "quiet")
         },
         "names": scoring["names"],
         "answers": scoring["answers"],
