@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from experience_forge.core import scoring
-from experience_forge.store import scanning, session_signals
+from experience_forge.store import readers, scanning, session_signals
 
 DATA = Path(os.environ.get("FORGE_DATA") or Path(__file__).resolve().parent.parent.parent / "shared" / "data")
 SHARED = sorted(
@@ -102,3 +103,30 @@ def test_an_explanation_within_a_turn_counts_in_any_writing(tmp_path, said):
     path = tmp_path / "s.jsonl"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert [signal.kind.value for signal in session_signals.of_file(path).signals] == ["root-cause"]
+
+
+THOUGHT = {"type": "thinking", "thinking": "a }] and \"}], [1] }, {", "signature": ""}
+SAID = {"type": "text", "text": "see [this] {x}]: \"}], {\"type\": \"text\""}
+READ = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/a", "parts": [{"x": {"y": "z"}}]}}
+EDIT = {"type": "tool_use", "id": "t2", "name": "Edit", "input": {"file_path": "/b", "new_string": "}]", "old": ""}}
+RUN = {"type": "tool_use", "id": "t3", "name": "Bash", "input": {"command": 'echo "}]" | cat'}}
+MANY = ([THOUGHT, EDIT], [THOUGHT, SAID, RUN], [READ, EDIT], [SAID, EDIT], [EDIT, RUN], [RUN, SAID], [THOUGHT], [READ])
+
+
+@pytest.mark.parametrize("spaced", [True, False])
+@pytest.mark.parametrize("parts", MANY, ids=lambda parts: "-".join(part["type"] for part in parts))
+def test_a_message_of_several_parts_gives_all_of_them(tmp_path, parts, spaced):
+    """No part of a message is passed over because of the one before it, whatever braces its texts hold."""
+    separators = (", ", ": ") if spaced else (",", ":")
+    records = [
+        {"type": "user", "message": {"role": "user", "content": "go"}},
+        {"type": "assistant", "message": {"role": "assistant", "content": parts, "stop_reason": None}},
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(record, separators=separators) + "\n" for record in records), encoding="utf-8")
+
+    def told(full):
+        events = readers.open_session(path, full=full).events()
+        return [(event.kind, event.text, event.command, event.path) for event in events if event.tool != "Read"]
+
+    assert told(full=False) == told(full=True)

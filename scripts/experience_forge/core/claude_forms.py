@@ -37,7 +37,6 @@ try:  # an installed faster library is used, never required
 except ImportError:
     pass
 
-EDITS_RAW = frozenset(name.encode() for name in EDITS)
 PASSIVE = frozenset(
     {
         b"Read",
@@ -64,31 +63,35 @@ PASSIVE = frozenset(
 
 STEM = 5
 """Letters by which phrases are looked for first; many share them."""
-FORM = re.compile(
-    rb'"content": ?\[\{(?:"type": ?"(?:(thinking|redacted_thinking)"'
-    rb'|tool_use", ?"id": ?"([^"\\]+)", ?"name": ?"([^"\\]+)", ?"input": ?|(text)"|(tool_result)")|"(tool_use_id)")'
-)
-THINKING, CALL, ANSWER, RESULT, RESULT_BY_ID = 1, 3, 4, 5, 6
+THINKING, CALL, TOOL, ANSWER, RESULT, RESULT_BY_ID = 1, 3, 4, 5, 6, 7
+FORM_BYTES = 17
 FORMS = {
-    b' [{"type": "thinki': THINKING,
-    b'[{"type":"thinking': THINKING,
-    b' [{"type": "redact': THINKING,
-    b'[{"type":"redacted': THINKING,
-    b' [{"type": "tool_u': CALL,
-    b'[{"type":"tool_use': CALL,
-    b' [{"type": "text",': ANSWER,
-    b'[{"type":"text","t': ANSWER,
-    b' [{"type": "tool_r': RESULT,
-    b'[{"type":"tool_res': RESULT,
-    b' [{"tool_use_id": ': RESULT_BY_ID,
-    b'[{"tool_use_id":': RESULT_BY_ID,
+    b' [{"type": "think': THINKING,
+    b'[{"type":"thinkin': THINKING,
+    b' [{"type": "redac': THINKING,
+    b'[{"type":"redacte': THINKING,
+    b' [{"type": "tool_': TOOL,
+    b'[{"type":"tool_us': CALL,
+    b'[{"type":"tool_re': RESULT,
+    b' [{"type": "text"': ANSWER,
+    b'[{"type":"text","': ANSWER,
+    b' [{"tool_use_id":': RESULT_BY_ID,
+    b'[{"tool_use_id":"': RESULT_BY_ID,
 }
-"""What a line holds by the 18 (or 16) bytes behind `"content":`, in both spacings of keys."""
-CALL_HEAD = re.compile(rb' ?\[\{"type": ?"tool_use", ?"id": ?"([^"\\]+)", ?"name": ?"([^"\\]+)"')
+"""What a line holds by the 17 bytes behind `"content":`, in both spacings of keys. `TOOL`: the next one tells."""
+NO_END = frozenset(b"\\ :,[")
+"""Behind one of these a quotation mark may stand within a string or open one."""
 _STRING = rb'"([^"\\]*(?:\\.[^"\\]*)*)"'
-COMMAND = re.compile(rb'(?:, ?"input": ?)?\{(?:"description": ?"[^"\\]*", ?)?"command": ?' + _STRING)
-CALL_PATH = re.compile(rb'(?:, ?"input": ?)?\{(?:"replace_all": ?\w+, ?)?"(?:file_path|notebook_path)": ?' + _STRING)
-RESULT_ID = re.compile(rb'"tool_use_id": ?"([^"\\]+)"')
+WHOLE_CALL = re.compile(
+    rb' ?\[\{"type": ?"tool_use", ?"id": ?"([^"\\]+)", ?"name": ?"(?:Bash", ?"input": ?\{'
+    rb'(?:"description": ?"[^"\\]*", ?)?"command": ?' + _STRING + rb"|("
+    + b"|".join(sorted(name.encode() for name in EDITS))
+    + rb')", ?"input": ?\{(?:"replace_all": ?\w+, ?)?"(?:file_path|notebook_path)": ?' + _STRING
+    + rb'|([^"\\]+)")'
+)
+"""The head of a call: its id, then a command, or an edit and its path, or else the tool's name."""
+_SIGNS = (b'"sdk', b'"toolUseResult"', b'"user"', b'}{"')
+_TEXT_HEAD = re.compile(rb' ?\[\{"type": ?"text", ?"text": ?"')
 
 
 def unescaped(text: bytes) -> str:
@@ -101,22 +104,42 @@ class Telling:
     """Finds some phrases in a raw answer; may say yes too often, never no wrongly."""
 
     def __init__(self, phrases: Sequence[str]) -> None:
-        self.plain: dict[bytes, list[bytes]] = {}
-        self.other = []
+        stems: dict[str, list[str]] = {}
+        other = []
         for phrase in phrases:
-            raw = json.dumps(phrase.lower(), ensure_ascii=False)[1:-1].encode()
+            raw = json.dumps(phrase.lower(), ensure_ascii=False)[1:-1]
             if not raw.isascii():
-                self.other.append(raw)
+                other.append(plainly(raw.encode()))
             elif raw.strip():
-                self.plain.setdefault(raw.split()[0][:STEM], []).append(raw)
+                stems.setdefault(raw.split()[0][:STEM], []).append(raw)
+        # The longer what is looked for, the further a search leaps.
+        self._plain = tuple((_shared(group), group) for group in stems.values())
+        self._other = tuple(other)
+        self._leads = frozenset(raw[:1] for raw in other)
 
-    def may_hold(self, raw: bytes, begin: int) -> bool:
-        """Whether one of the phrases may stand in the line from byte `begin` on, in any case, escaped or not."""
-        low = raw[begin:].lower()
-        for stem in self.plain:
-            if stem in low and any(map(low.__contains__, self.plain[stem])):
+    def may_hold(self, raw: bytes, begin: int, end: int) -> bool:
+        """Whether one of the phrases may stand between two bytes of a line, in any case, escaped or not."""
+        low = plainly(raw[begin:end].lower())
+        for start, group in self._plain:
+            if start in low and any(map(low.__contains__, group)):
                 return True
-        return b"\\u" in low or (not low.isascii() and any(map(low.__contains__, self.other)))
+        if "\\u" in low:
+            return True
+        if low.isascii() or not any(map(low.__contains__, self._leads)):
+            return False
+        return any(map(low.__contains__, self._other))
+
+
+def _shared(texts: Sequence[str]) -> str:
+    """How all of these texts begin."""
+    first, last = min(texts), max(texts)
+    same = next((place for place, char in enumerate(first) if last[place] != char), len(first))
+    return first[:same]
+
+
+def plainly(raw: bytes) -> str:
+    """Bytes as a string of as many characters: looking whether it holds something takes half the time."""
+    return raw.decode("latin-1")
 
 
 def is_utf8(raw: bytes) -> bool:
@@ -128,9 +151,43 @@ def is_utf8(raw: bytes) -> bool:
     return True
 
 
-def is_side(raw: bytes, before: int) -> bool:
-    """Whether a record says, before byte `before`, that it belongs to a subagent."""
-    if raw.find(b'"isSidechain": false', 0, before) >= 0 or raw.find(b'"isSidechain":false', 0, before) >= 0:
+def text_at(raw: bytes, place: int) -> str | None:
+    """The text of the answer whose content stands at byte `place` of a line; None when the line has to be decoded.
+
+    That is so when the record says anything of its origin that matters, or holds what may not be its content.
+    """
+    if is_side(raw, 0, len(raw)) or any(raw.find(sign) >= 0 for sign in _SIGNS):
+        return None
+    found = _TEXT_HEAD.match(raw, place)
+    try:
+        return str(scanstring(raw[found.end() :].decode("utf-8"), 0)[0]) if found else None
+    except ValueError:
+        return None
+
+
+def another(piece: bytes, place: int, end: int) -> bool:
+    """Whether a second part of a message, whose first one stands at `place`, begins before `end`.
+
+    Where the first brace that closes stands behind the end of a string, and the list behind it closes too,
+    nothing more comes. Looking for one byte costs a tenth of looking for many, and is enough for most lines.
+    """
+    find = piece.find
+    close = find(b"}", place, end)
+    if piece[close - 1] == 34 and piece[close - 2] not in NO_END:
+        after = piece[close + 1]
+        if after == 125:
+            after = piece[close + 2]
+        if after == 93 and find(b"[", place + 2, close) < 0:
+            return False
+    if piece[place] == 32:
+        return find(b'}, {"', place, end) >= 0 and find(b', {"type": "t', place, end) >= 0
+    return find(b'},{"', place, end) >= 0 and find(b',{"type":"t', place, end) >= 0
+
+
+def is_side(piece: bytes, begin: int, end: int) -> bool:
+    """Whether a record says, between two bytes of its line, that it belongs to a subagent."""
+    side = piece.find(b'"isSidechain":', begin, end)
+    if side < 0:
         return False
-    side = raw.find(b'"isSidechain":', 0, before)
-    return side >= 0 and raw[side + 14 : side + 19].lstrip().startswith(b"true")
+    said = piece[side + 14]
+    return said == 116 or (said == 32 and piece[side + 15] == 116)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, BinaryIO
 
-BLOCK_BYTES = 1 << 18
-"""Small enough that a block and its lines stay in the processor's cache: a quarter faster than 1 MB."""
+BLOCK_BYTES = 96 << 10
+"""Below what the C library maps anew for each block, which costs as much as all reading of the block."""
 LONGEST_LINE = 16 << 20
 """A line above this is passed over and named as damaged: it is a pasted binary, never a person's words."""
 
@@ -111,10 +111,9 @@ class Lines:
                 position.line += 1
                 position.offset += size + first
                 carry, size = [], 0
-            piece = b"".join([*carry, block[first:end]])
-            if piece:
+            if first < end:
                 self.counted = -1
-                yield piece
+                yield (piece := b"".join([*carry, memoryview(block)[first:end]]))
                 position.line += piece.count(b"\n") if self.counted < 0 else self.counted
                 position.offset += len(piece)
             carry, size = [block[end:]], len(block) - end
