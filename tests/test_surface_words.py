@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
+from pathlib import Path
 
 import pytest
 
 from experience_forge import cli
+from experience_forge.core import codec
 from experience_forge.fast import spool
 from experience_forge.store import home, ledger, proposals
 from helpers import confirm, entry
@@ -151,3 +155,17 @@ def test_a_project_is_renamed_to_what_can_be_read(run):
     assert run("projects", "--rename", here, "a\x1b[31mb")[0] == 5
     assert run("projects", "--rename", here, "billing")[0] == 0
     assert json.loads(run("projects", "--json")[1])["projects"][0]["name"] == "billing"
+
+
+def test_the_example_of_the_skill_is_a_draft_as_it_stands(run, monkeypatch):
+    """What SKILL.md shows passes `draft --from -` without a warning, and has a condition of each kind."""
+    text = (Path(__file__).resolve().parent.parent / "SKILL.md").read_text(encoding="utf-8")
+    found = re.findall(r"^ *FORGE draft --from - --json <<'ENTRY'\n(.*?)^ *ENTRY$", text, re.MULTILINE | re.DOTALL)
+    assert len(found) == 1
+    code, out, err = run("draft", "--from", "-", "--json", stdin=textwrap.dedent(found[0]))
+    assert code == 0, err
+    made = json.loads(out)["drafts"]
+    assert [draft["warnings"] for draft in made] == [[], []] and all(draft["testable"] for draft in made)
+    entries = [codec.parse(draft["rendered"]) for draft in made]
+    kinds = {name for one in entries for condition in one.applies_when for name in condition.parts()}
+    assert kinds == {"command", "error", "path", "words"}
