@@ -10,7 +10,7 @@ from .clients import claude_code
 from .core import codec, merging, tidy, vet
 from .core.changes import Change
 from .core.tidy import Step
-from .errors import ForgeError, Invalid, Refused, Text
+from .errors import ForgeError, Invalid, Refused, Text, told
 from .model import Entry, Kind, Status, Track
 from .store import journal, redaction, ruleset, tidying
 from .store.home import Home
@@ -103,7 +103,8 @@ def outdate(home: Home, entry_id: str, reason: str, text: Say) -> Change:
             Text("errors_entry.status_already", id=entry_id, status=Text(f"errors.status_{base.entry.status.value}")),
             Text("errors.see", command="experience-forge show"),
         )
-    values = {"id": entry_id, "before": "active", "after": "outdated ⚠️", "reason": reason}
+    before, after = told(Text("errors.status_active")), told(Text("errors.status_outdated")) + " ⚠️"
+    values = {"id": entry_id, "before": before, "after": after, "reason": reason}
     summary = text("tidy.summary_status", **values)
     return merging.status(base, Status.OUTDATED, reason[:300], journal.now()[:10], summary)
 

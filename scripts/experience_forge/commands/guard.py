@@ -46,7 +46,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     changed = dataclasses.replace(
         stored.entry, guard=level, revision=stored.entry.revision + 1, updated=journal.now()[:10]
     )
-    summary = out.text("recall.guard_summary", id=args.id, before=stored.entry.guard.value, after=level.value,
+    before, after = (out.word("guard", one.value) for one in (stored.entry.guard, level))
+    summary = out.text("recall.guard_summary", id=args.id, before=before, after=after,
                        effect=out.text(f"recall.guard_{level.value}"))
     change = changes.Change(
         "guard", changed.title, changed.rule, changed.track.value, changed.language, summary,

@@ -6,7 +6,10 @@ import argparse
 import json
 from typing import Any
 
+import yaml
+
 from .. import shared
+from ..core import codec
 from ..model import Guard, Status, Track
 from ..report import Output
 from ..store import effects, entries, entry_cache, home, journal, projects, proposals
@@ -133,7 +136,11 @@ def _proposals(where: home.Home, out: Output) -> int:
 
 
 def _title(proposal: proposals.Proposal) -> str:
-    return next((line[6:].strip() for line in proposal.text.splitlines() if line.startswith("title:")), "")
+    line = next((line for line in proposal.text.splitlines() if line.startswith("title:")), "")
+    try:
+        return str(codec.load_front(line).get("title", ""))
+    except yaml.YAMLError:
+        return line[6:].strip()
 
 
 def _changes(where: home.Home, out: Output) -> int:

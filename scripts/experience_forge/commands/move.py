@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         writes.append(changes.Write(stored.key, stored.sha256, None))
     change = changes.Change(
         "move", moved.title, moved.rule, track.value, moved.language,
-        f"move: {stored.key} -> {key}", {"entry": moved.id}, tuple(writes),
+        out.text("library.moved", before=stored.key, after=key), {"entry": moved.id}, tuple(writes),
     )
     if args.dry_run:
         out.data({"proposal": {"id": "", "change": "move", "text": changes.render(change)}})

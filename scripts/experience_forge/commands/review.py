@@ -249,11 +249,12 @@ def _computed(proposal: Proposal, out: Output) -> list[str]:
     meta, lines = proposal.meta, []
     if meta.get("score") is not None:
         lines.append(out.text("review.score", score=f"{float(meta['score']):g}"))
-        lines += [f"  {line}" for line in meta.get("score_lines", ())]
-        lines += [f"  {signal['kind']}: {visible.escape(str(signal['quote']))}"
+        lines += [f"  {out.score_line(line)}" for line in meta.get("score_lines", ())]
+        lines += [f"  {out.word('signal', str(signal['kind']))}: {visible.escape(str(signal['quote']))}"
                   for signal in meta.get("signals", ()) if isinstance(signal, dict) and signal.get("quote")]
     if meta.get("track_reason"):
-        lines.append(out.text("draft.track", track=meta.get("track", ""), reason=meta["track_reason"]))
+        track = out.word("track", meta.get("track", ""))
+        lines.append(out.text("draft.track", track=track, reason=meta["track_reason"]))
     if meta.get("backtest"):
         lines.append(str(meta["backtest"]))
     lines += [out.text("draft.near", id=near.get("id", ""), title=visible.escape(str(near.get("title", ""))))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import wording
 from ..core import changes, codec
 from ..core.changes import Change, Write
 from ..errors import Invalid, Refused, Text, told
@@ -126,8 +127,9 @@ def undo_of(home: Home, seq: int) -> Change:
             faults,
         )
     names = ", ".join(record.get("entries", ())) or ", ".join(str(item["path"]) for item in record["files"])
-    title = f"undo {record.get('change', record['what'])} {seq}: {names}"
-    return Change("undo", title, data={"of": seq}, writes=tuple(writes))
+    kind = Text(f"errors.change_{record.get('change', record['what'])}")
+    title = told(Text("errors_store.undo_title", change=kind, seq=seq, names=names))
+    return Change("undo", title, language=wording.spoken(), data={"of": seq}, writes=tuple(writes))
 
 
 def kept_text(home: Home, digest: str) -> str | None:
