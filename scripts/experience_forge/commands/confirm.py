@@ -11,9 +11,9 @@ from pathlib import Path
 
 from .. import shared
 from ..clients import ancestry, claude_code
-from ..core import changes, consent
+from ..core import changes, codec, consent
 from ..errors import ForgeError, Invalid, NeedsConsent, Usage
-from ..fast import confirm_line, dialog, visible
+from ..fast import confirm_line, visible
 from ..model import Consent
 from ..report import Output
 from ..store import client_record, files, journal, library, proposals, receipts
@@ -115,9 +115,11 @@ def _by_terminal(home: Home, args: argparse.Namespace, out: Output) -> tuple[Pro
         raise _refusal(home, args, out, "below_client", "below_client_hint", client=above)
     if above or not out.can_ask:
         raise _refusal(home, args, out, "no_consent", "no_consent_hint")
-    out.talk(visible.escape(proposal.text, keep_newlines=True))
-    # Without the last row, which explains the keys of the client's dialog.
-    out.talk("\n".join(dialog.reason(proposal.text, proposal.digest, _warnings(proposal)).split("\n")[:-1]))
+    out.show(visible.escape(proposal.text, keep_newlines=True))
+    for target in _would_change(home, proposal):
+        out.talk(out.text("draft.target", path=target))
+    for warning in _warnings(proposal):
+        out.talk(out.text("draft.warning", warning=visible.escape(warning)))
     out.talk(out.text("review.digest", digest=proposal.digest[:16]))
     if (out.ask(out.text("confirm.question")) or "").lower() not in ("y", "yes", "是"):
         raise NeedsConsent(out.text("confirm.declined", id=args.id))
@@ -144,6 +146,16 @@ def _refusal(
     return NeedsConsent(
         out.text(f"confirm.{name}", **values), out.text(f"confirm.{hint}", id=args.id, command=command)
     )
+
+
+def _would_change(home: Home, proposal: Proposal) -> list[str]:
+    """The client files that a draft would change; of another change its text tells."""
+    if proposal.change not in ("draft", "import"):
+        return []
+    try:
+        return sorted({str(path) for path, _ in claude_code.targets(home, codec.parse(proposal.text))})
+    except ForgeError:
+        return []
 
 
 def _warnings(proposal: Proposal) -> list[str]:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..core import findings
+from ..core import findings, layout
 from ..core.findings import Finding
 from ..errors import Refused, Text, Usage
 from ..report import Output
@@ -145,7 +145,7 @@ def _list(shown: list[list[tuple[Scanned, Finding]]], found: int, sessions: int,
                 f"{item['score']:g}",
                 "+".join(out.word("signal", kind) for kind in item["kinds"]),
                 item["times"],
-                " ".join(item["quote"].split())[:90],
+                layout.quoted(item["quote"], 90),
                 f"{place['id'][:8]}:{place['line']}",
             )
         )

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..core import scoring
+from ..core import layout, scoring
 from ..errors import Text, Usage
 from ..model import Score
 from ..report import Output
@@ -111,7 +111,7 @@ def _tell(explained: Explained, total: Score, out: Output) -> None:
         out.table(
             [out.text(f"signals.column_{name}") for name in ("turn", "kind", "weight", "detector", "quote")],
             [
-                (s.turn, out.word("signal", s.kind.value), f"{s.weight:g}", s.detector, " ".join(s.quote.split())[:100])
+                (s.turn, out.word("signal", s.kind.value), f"{s.weight:g}", s.detector, layout.quoted(s.quote, 100))
                 for s in explained.signals
             ],
             prose=(4,),

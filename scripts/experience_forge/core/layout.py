@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 
 GAP = 2
+VERBATIM = "    "
 LEAST = 16
 """Columns below which prose is not worth a column of its own."""
 _WIDE = (
@@ -17,6 +18,7 @@ _WIDE = (
 _OPENING = re.escape("([{\"'“‘（「『《【")
 _CLOSING = re.escape("，。、；：！？）】》」』”’…,.;:!?)")
 _EXAMPLE = re.compile(r"(  \S.*?)\s{2,}(\S.*)")
+_RULER = re.compile(r"([=\-_*#~+.])\1{3,}")
 _LABEL = re.compile(r"[\w ]+: ")
 _GOES_ON = re.compile(r"[a-z0-9`(]|  +[\"\[{|]|    ")
 _PIECE = re.compile(
@@ -75,13 +77,26 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def paragraph(line: str, width: int) -> list[str]:
-    """A line of prose in rows of at most `width` columns, each indented like the line; commands stay whole."""
-    if cells(line) <= width:
+    """A line of prose in rows of at most `width` columns, each indented like the line; commands stay whole.
+
+    A line that begins with four spaces is to be copied: it is left to the terminal.
+    """
+    if cells(line) <= width or line.startswith(VERBATIM):
         return [line]
     text = line.lstrip(" ")
     indent = line[: len(line) - len(text)] + ("  " if text.startswith("- ") else "")
     first, *rest = wrapped(text, max(LEAST, width - len(indent)))
     return [line[: len(line) - len(text)] + first, *(indent + row for row in rest)]
+
+
+def quoted(text: str, most: int) -> str:
+    """The beginning of somebody's words as one line, rulers (`=====`) made short; cut at a word where it can be."""
+    line = _RULER.sub(r"\1\1\1", " ".join(text.split()))
+    if len(line) <= most:
+        return line
+    cut = line[: most - 1]
+    space = cut.rfind(" ", most * 2 // 3)
+    return (cut[:space] if space > 0 else cut) + "…"
 
 
 def help_text(text: str, width: int) -> str:
@@ -95,7 +110,7 @@ def help_text(text: str, width: int) -> str:
     for line in given:
         example = _EXAMPLE.fullmatch(line)
         if below and example:
-            lines += [example[1], *paragraph("      " + example[2], width)]
+            lines += [example[1], *("      " + row for row in wrapped(example[2], width - 6))]
         else:
             hang = "  " if _LABEL.match(line) else ""
             first, *rest = paragraph(line, width - len(hang))

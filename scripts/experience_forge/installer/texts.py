@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TextIO
 
+from ..core import layout
 from ..store import files
 
 
@@ -36,11 +39,19 @@ class Voice:
 
     def line(self, name: str, /, **values: object) -> None:
         """A line of result."""
-        print(self.text(name, **values), flush=True)
+        print(self._fitted(sys.stdout, name, **values), flush=True)
 
     def talk(self, name: str, /, **values: object) -> None:
         """A line of talk, on stderr."""
-        print(self.text(name, **values), file=sys.stderr, flush=True)
+        print(self._fitted(sys.stderr, name, **values), file=sys.stderr, flush=True)
+
+    def _fitted(self, stream: TextIO, name: str, /, **values: object) -> str:
+        """One text as it fits the terminal, if there is one."""
+        text = self.text(name, **values)
+        if not stream.isatty():
+            return text
+        width = shutil.get_terminal_size((80, 24)).columns
+        return "\n".join(row for line in text.split("\n") for row in layout.paragraph(line, width))
 
     def ask(self, name: str, /, **values: object) -> str | None:
         """One line of a person's answer in lower case; None without a terminal."""
