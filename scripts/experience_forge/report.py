@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -17,6 +18,11 @@ from .fast import visible
 
 SCHEMA_VERSION = 1
 PROGRESS_AFTER_SECONDS = 0.5
+
+
+_SCORE_LINE = re.compile(
+    r"(\S+) ([a-z-]+)(?:: (\S+), turn (\d+): (.*?)(?: \(\+(\d+) more, counted once\))?)?", re.DOTALL
+)
 
 
 class Output:
@@ -93,6 +99,17 @@ class Output:
     def listed(self, parts: Iterable[str]) -> str:
         """Words one after another, with the commas of the language."""
         return ("、" if self.language == "zh" else ", ").join(parts)
+
+    def score_line(self, line: str) -> str:
+        """One line of a score's sum, as `core.scoring` writes it for JSON, in the user's language."""
+        found = _SCORE_LINE.fullmatch(line)
+        if self.language == "en" or found is None:
+            return line
+        weight, kind, detector, turn, quote, others = found.groups()
+        told = f"{weight} {self.word('signal', kind)}"
+        if detector:
+            told = self.text("words.score_line", of=told, detector=detector, turn=turn, quote=quote)
+        return told + (self.text("words.score_others", count=others) if others else "")
 
     def moment(self, at: str) -> str:
         """An ISO time as a person reads it: their own clock, to the minute; another text as it is."""
