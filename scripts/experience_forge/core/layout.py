@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 
 GAP = 2
-VERBATIM = "    "
+VERBATIM = 4
 LEAST = 16
 """Columns below which prose is not worth a column of its own."""
 _WIDE = (
@@ -19,6 +19,8 @@ _OPENING = re.escape("([{\"'“‘（「『《【")
 _CLOSING = re.escape("，。、；：！？）】》」』”’…,.;:!?)")
 _EXAMPLE = re.compile(r"(  \S.*?)\s{2,}(\S.*)")
 _RULER = re.compile(r"([=\-_*#~+.])\1{3,}")
+_MARGIN = re.compile(r" *\S+(?: \S+){0,3} {2,}(?=\S)")
+"""A label with its gap: what follows is a column."""
 _LABEL = re.compile(r"[\w ]+: ")
 _GOES_ON = re.compile(r"[a-z0-9`(]|  +[\"\[{|]|    ")
 _PIECE = re.compile(
@@ -79,14 +81,16 @@ def wrapped(text: str, width: int) -> list[str]:
 def paragraph(line: str, width: int) -> list[str]:
     """A line of prose in rows of at most `width` columns, each indented like the line; commands stay whole.
 
-    A line that begins with four spaces is to be copied: it is left to the terminal.
+    A line that begins with just four spaces is to be copied: it is left to the terminal.
     """
-    if cells(line) <= width or line.startswith(VERBATIM):
-        return [line]
     text = line.lstrip(" ")
-    indent = line[: len(line) - len(text)] + ("  " if text.startswith("- ") else "")
-    first, *rest = wrapped(text, max(LEAST, width - len(indent)))
-    return [line[: len(line) - len(text)] + first, *(indent + row for row in rest)]
+    margin = len(line) - len(text)
+    if cells(line) <= width or margin == VERBATIM:
+        return [line]
+    label = _MARGIN.match(line)
+    lead = label[0] if label and cells(label[0]) < width // 2 else line[:margin] + ("- " if text[:2] == "- " else "")
+    first, *rest = wrapped(line[len(lead):], max(LEAST, width - cells(lead)))
+    return [lead + first, *(" " * cells(lead) + row for row in rest)]
 
 
 def quoted(text: str, most: int) -> str:
