@@ -26,7 +26,7 @@ _GOES_ON = re.compile(r"[a-z0-9`(]|  +[\"\[{|]|    ")
 _PIECE = re.compile(
     # A command in a sentence stands on one line, so that it can be copied.
     rf"[{_OPENING}]*`[^`\n]+`[{_CLOSING}]*"
-    rf"|[{_OPENING}]*[{_WIDE}][{_CLOSING}]*|[^\s`{_WIDE}]+[{_CLOSING}]*|`|\s+"
+    rf"|[{_OPENING}]*[^\s`{_WIDE}]+[{_CLOSING}]*|[{_OPENING}]*[{_WIDE}][{_CLOSING}]*|`|\s+"
 )
 
 
