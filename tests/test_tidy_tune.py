@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
+from pathlib import Path
 
 import pytest
 import yaml
 
 from experience_forge import cli, shared
-from experience_forge.core import codec, tuning
-from experience_forge.model import Consent
-from experience_forge.store import home, journal, ledger, proposals, ruleset
+from experience_forge.core import codec, rule_text, three_way, tuning
+from experience_forge.core.scoring import Weights
+from experience_forge.model import Consent, Kind
+from experience_forge.store import config, files, home, journal, ledger, proposals, ruleset, templates
 from helpers import entry
+from helpers_sessions import Transcript
 
 
 def run(capsys, *arguments):
     """A command's exit code and its JSON."""
     code = cli.main([*arguments, "--json"])
-    return code, json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert printed.out, printed.err
+    return code, json.loads(printed.out)
 
 
 def yes(proposal_id):
@@ -139,3 +146,165 @@ def test_fields_that_edits_always_take_out_are_named(capsys):
         yes(one.id)
     _, found = run(capsys, "tune")
     assert found["emptied"] == [{"name": "aliases", "count": 5, "edited": 5}]
+
+
+def test_a_field_that_is_always_taken_out_is_left_out_of_later_drafts(capsys, tmp_path):
+    """The proposal shows the line that leaves templates.md; from then on drafts come without it, and say so."""
+    for number in range(5):
+        one = draft(number, "rework")
+        text = "\n".join(line for line in one.text.split("\n") if not line.startswith("aliases:"))
+        proposals.replace(home.current(), one.id, text, {})
+        yes(one.id)
+    _, found = run(capsys, "tune", "--propose")
+    assert found["changes"] == [{"path": "tuning.leave_out", "before": [], "after": ["aliases"]}]
+    assert found["fields"]["aliases"]["discarded"] == 5 and found["fields"]["rule"]["accepted"] == 5
+    assert "b/templates.md" in found["diff"] and "\n-aliases:" in found["diff"] and "+leave_out: [\"aliases\"]" in (
+        found["diff"])
+    path = tmp_path / "draft.md"
+    told = entry("later", title="Answer in whole sentences", aliases=("用完整的句子回答",))
+    path.write_text(codec.render(told), encoding="utf-8")
+    assert run(capsys, "draft", "--from", str(path), "--dry-run")[1]["drafts"][0]["rendered"].count("aliases:") == 1
+    done = yes(found["proposal"]["id"])
+    (made,) = run(capsys, "draft", "--from", str(path), "--dry-run")[1]["drafts"]
+    assert "aliases:" not in made["rendered"] and any("aliases" in warning for warning in made["warnings"])
+    assert "aliases" not in templates.form(home.current(), Kind.PITFALL, "en")
+    assert "aliases" in templates.shipped().get("draft-form", "en")
+    _, back = run(capsys, "undo", str(done.applied.record["seq"]))
+    yes(back["proposal"]["id"])
+    assert "aliases" in templates.form(home.current(), Kind.PITFALL, "en")
+
+
+def test_what_an_update_changes_in_a_form_joins_what_the_user_took_out(monkeypatch):
+    """A line that the user took out stays out, a line that the update added comes in; a clash keeps the user's."""
+    own, base = templates.own_forms(["tags"])
+    assert "tags:" not in own and "tags:" in base
+    book = templates.shipped()
+
+    def update(text):
+        return text.replace("review:", 'tools: ["WORD"]\nreview:')
+
+    new = dataclasses.replace(book, templates={name: update(text) for name, text in book.templates.items()},
+                              text=update(book.text))
+    merged = templates.tuned(new, own, base).get("draft-form", "en")
+    assert "tools:" in merged and "tags:" not in merged
+    found = three_way.merge("a\nb\nc\n", "a\nmine\nc\n", "a\ntheirs\nc\n")
+    assert (found.text, found.conflicts) == ("a\nmine\nc\n", ("theirs",))
+    assert three_way.merge("a\nb\nc\n", "a\nc\n", "a\nb\nc\nd\n").text == "a\nc\nd\n"
+
+
+def test_the_detector_behind_a_drafts_signal_is_counted(capsys, tmp_path, own_home):
+    """A draft names kinds only; the detector that found the kind in the session goes into journal and tally."""
+    session = "11111111-2222-3333-4444-555555555555"
+    told = Transcript(session).prompt("fix the cart").edit().answer("Done.")
+    told.prompt("From now on, always answer in whole sentences.").answer("Understood.")
+    told.write(own_home / ".claude" / "projects" / "-w" / f"{session}.jsonl")
+    path = tmp_path / "draft.json"
+    given = {"title": "Answer in whole sentences", "kind": "preference", "rule": "Answer in whole sentences.",
+             "why": "Lists are hard to read.", "how": "Write prose.", "signals": ["preference", "design"],
+             "track": "profile"}
+    path.write_text(json.dumps(given), encoding="utf-8")
+    _, made = run(capsys, "draft", "--from", str(path), "--session", session)
+    (proposal,) = proposals.all(home.current())
+    detectors = {one["kind"]: one.get("detector", "") for one in proposal.meta["signals"]}
+    assert detectors["preference"] == "en.from-now-on" and detectors["design"] == ""
+    yes(made["drafts"][0]["id"])
+    _, found = run(capsys, "tune")
+    assert found["detectors"][detectors["preference"]]["accepted"] == 1
+
+
+def test_a_detector_that_misfires_is_made_quiet_before_its_signal_weighs_less(capsys):
+    """Ten refusals of one detector, while the signal's others are taken: only that detector is proposed quiet."""
+    for number in range(10):
+        name = f"bad-{number}"
+        meta = {"signals": [{"kind": "correction", "detector": "correction.no"}]}
+        proposals.create(home.current(), "draft", codec.render(entry(name)), meta, name)
+        proposals.discard(home.current(), name, "not a correction")
+        name = f"good-{number}"
+        meta = {"signals": [{"kind": "correction", "detector": "correction.wrong"}]}
+        proposals.create(home.current(), "draft", codec.render(entry(name)), meta, name)
+        yes(name)
+    _, found = run(capsys, "tune", "--propose")
+    assert found["changes"] == [{"path": "scoring.quiet", "before": [], "after": ["correction.no"]}]
+    assert found["reasons"] == {"not a correction": 10}
+    yes(found["proposal"]["id"])
+    weights = Weights.of(ruleset.load("scoring"))
+    assert not weights.counts("correction.no") and weights.counts("correction.wrong") and weights.counts("rework-3")
+
+
+def test_suggestions_that_are_declined_as_a_whole_raise_the_threshold(capsys):
+    """When no signal stands out but nine of ten offers are declined, the score to suggest from is proposed higher."""
+    kinds = ("rework", "preference", "correction", "root-cause", "design")
+    for number in range(15):
+        suggested(f"s{number}", [kinds[number % 5]], "no")
+    _, found = run(capsys, "tune", "--propose")
+    assert found["changes"] == [{"path": "scoring.thresholds.suggest", "before": 3, "after": 4}]
+    assert (found["rescored"]["before"], found["rescored"]["after"]) == (15, 0)
+    yes(found["proposal"]["id"])
+    assert config.load()["suggest"]["threshold"] == 4
+
+
+def test_words_typed_after_a_suggestion_count_as_taken(capsys):
+    """Who types "summarize experience" after the offer has accepted it."""
+    suggested("s1", ["rework"], "words")
+    assert run(capsys, "tune")[1]["signals"]["rework"]["accepted"] == 1
+
+
+def test_the_table_of_the_installed_skill_follows_the_tuning(capsys, own_home):
+    """The proposal shows the row, the installed copy has it after consent, undo takes it back; edited it is left."""
+    folder = own_home / ".claude" / "skills" / "experience-forge"
+    folder.mkdir(parents=True)
+    shipped = (Path(__file__).parent.parent / "SKILL.md").read_text(encoding="utf-8")
+    (folder / "SKILL.md").write_text(shipped, encoding="utf-8")
+    install = {"client_folder": str(own_home / ".claude"), "skill_folder": str(folder), "hooks": False,
+               "files": {"SKILL.md": files.sha256(shipped.encode())}}
+    files.write_text(home.current().root / "install.json", json.dumps({"schema": 1, "installs": [install]}))
+    _, found = run(capsys, "tune", "--set", "scoring.weights.design=1")
+    row = "   | `design`: a reusable decision |"
+    assert f"-{row} 2 |\n+{row} 1 |" in found["proposal"]["text"]
+    assert (folder / "SKILL.md").read_text(encoding="utf-8") == shipped
+    done = yes(found["proposal"]["id"])
+    text = (folder / "SKILL.md").read_text(encoding="utf-8")
+    assert text == shipped.replace("`design`: a reusable decision | 2", "`design`: a reusable decision | 1")
+    known = json.loads((home.current().root / "install.json").read_text(encoding="utf-8"))["installs"][0]["files"]
+    assert known["SKILL.md"] == files.sha256(text.encode())
+    _, back = run(capsys, "undo", str(done.applied.record["seq"]))
+    yes(back["proposal"]["id"])
+    assert (folder / "SKILL.md").read_text(encoding="utf-8") == shipped
+    (folder / "SKILL.md").write_text(shipped + "my own line\n", encoding="utf-8")
+    yes(run(capsys, "tune", "--set", "scoring.weights.design=1")[1]["proposal"]["id"])
+    assert (folder / "SKILL.md").read_text(encoding="utf-8") == shipped + "my own line\n"
+
+
+def test_the_table_in_skill_md_says_what_the_rules_say():
+    """Shipped SKILL.md and shipped rules give the same points."""
+    text = (Path(__file__).parent.parent / "SKILL.md").read_text(encoding="utf-8")
+    assert rule_text.with_scores(text, ruleset.shipped("scoring")) == text
+    nine = dict.fromkeys(ruleset.shipped("scoring")["weights"], 9)
+    other = {"weights": nine, "thresholds": {"suggest": 7, "stress": 8}}
+    changed = rule_text.with_scores(text, other)
+    assert changed.count("| 9 |") == 5 and "worth an entry from | 7 |" in changed and "important from | 8 |" in changed
+
+
+def test_a_rule_file_keeps_its_comments_with_other_values():
+    """Only the value at the path changes in the text that is shown."""
+    text = "# why\na:\n  b: 2   # two\n  c: [x, y]\nd: 'q'\n"
+    assert rule_text.with_values(text, {"a.b": 3, "a.c": ["z"], "d": "w", "no.where": 1}) == (
+        '# why\na:\n  b: 3   # two\n  c: ["z"]\nd: "w"\n')
+
+
+def test_thresholds_that_make_no_sense_are_refused(capsys):
+    """The score to suggest from is not above the one to stress from; what must be there can't be left out."""
+    assert cli.main(["tune", "--set", "scoring.thresholds.suggest=9"]) == 5
+    assert cli.main(["tune", "--set", "tuning.leave_out=[rule]"]) == 2
+    assert "rule" in capsys.readouterr().err
+    assert proposals.all(home.current()) == []
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_form_of_a_draft_is_a_draft(kind, language):
+    """What `draft --form` prints, filled in as it stands, is a valid entry of its kind."""
+    text = templates.form(home.current(), kind, language)
+    text = re.sub(r'review: ".*"', "review: 2026-12-31", text).replace("signals: [rework]\n", "id: a-form\ntrack: personal\n")
+    made = codec.parse(text)
+    assert made.kind is kind and made.language == language and made.rule and made.aliases and made.applies_when

@@ -21,6 +21,7 @@ from .model import Entry, Kind, Provenance, Score, SignalKind, Source, Track
 from .store import (
     backtest,
     config,
+    detected,
     entries,
     freshness,
     journal,
@@ -72,8 +73,11 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
         Refused: when it needs a secret, or revises an entry that is not there.
     """
     base = entries.get(home, options.revise) if options.revise else None
-    entry = proposed_conditions.fill(_complete(home, given, options, base))
+    # Who edits a draft, or revises an entry, says what is in it.
+    left_out = ruleset.load("tuning")["leave_out"] if base is None and not options.replace else ()
+    entry = proposed_conditions.fill(_complete(home, drafts.filled(given, left_out), options, base))
     entry, unbound = _bound(entry)
+    entry, dropped = drafts.without(entry, left_out)
     entry, removed = _redacted(entry)
     warnings = _vetted(entry)
     entry, reason = _routed(home, entry, options, options.track or str(given.known.get("track") or ""))
@@ -87,7 +91,9 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     lowest = provenance.lowest(entry.sources)
     foreign = options.imported or lowest in (Provenance.TOOL, Provenance.DOCUMENT)
     signals = [dict(signal) for signal in given.signals] or ([] if foreign else _implied(entry))
+    signals = detected.named(signals, _session(options, entry))
     score = scoring.of_kinds([str(signal["kind"]) for signal in signals], ruleset.load("scoring"))
+    warnings += [wording.told(Text("errors_tidy.left_out", names=list(dropped)))] if dropped else []
     warnings += [f"can't be checked for changes: {fault}" for fault in unbound]
     warnings += [f"{kind}: {count} taken out" for kind, count in sorted(removed.items())]
     if foreign:
@@ -172,6 +178,12 @@ def _implied(entry: Entry) -> list[dict[str, Any]]:
     return [{"kind": kinds[entry.kind].value}]
 
 
+def _session(options: Options, entry: Entry) -> str:
+    """The session that a draft comes from; empty when none is known."""
+    said = next((source.session for source in entry.sources if source.session), "")
+    return options.session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or said
+
+
 def _bound(entry: Entry) -> tuple[Entry, tuple[str, ...]]:
     """The entry with the hashes of what it cites, and what could not be read."""
     cites, faults = freshness.bind(entry.cites, Path(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
@@ -243,10 +255,16 @@ def _placed(home: Home, entry: Entry, base: entries.StoredEntry | None, options:
     entry = dataclasses.replace(entry, project=project)
     if base is not None:
         return entry
-    taken = entries.find(home, entry.id)
-    number = 2
-    wanted = entry.id
-    while taken is not None:
-        entry = dataclasses.replace(entry, id=f"{wanted[:60]}-{number}")
-        taken, number = entries.find(home, entry.id), number + 1
+    wanted, number = entry.id, 1
+    while _taken(home, entry, options.replace):
+        number += 1
+        entry = dataclasses.replace(entry, id=f"{wanted[:63 - len(str(number))]}-{number}")
     return entry
+
+
+def _taken(home: Home, entry: Entry, replace: str) -> bool:
+    """Whether an entry has this id, or an open draft other than the one to replace that is not this very text."""
+    if entries.find(home, entry.id) is not None:
+        return True
+    open_draft = proposals.draft_of(home, entry.id, replace)
+    return open_draft is not None and open_draft.text != codec.render(entry)

@@ -16,7 +16,7 @@ from ..errors import Refused
 from ..model import Entry, Status, Track
 from ..store import config, effects, entries, files, grown, launcher, log, measure_rules, projects, ruleset, templates
 from ..store.home import Home
-from . import claude_files
+from . import claude_files, claude_skill
 from .claude_files import Change, Install
 
 PROJECT_FILES = ("CLAUDE.md", "CLAUDE.local.md")
@@ -45,6 +45,9 @@ def project(home: Home) -> list[Change]:
             again = partial(claude_files.block_change, path, make)
             done.append(claude_files.write(again(), again))
         _remember(home, [change.path for change in done if change.path.name in PROJECT_FILES])
+        skill = [claude_files.write(change) for change in claude_skill.changes(home)]
+        claude_skill.note(home, skill)
+        done += skill
     for change in done:
         if change.note:
             log.fault("projection", f"{change.path}: {change.note}")
@@ -53,7 +56,7 @@ def project(home: Home) -> list[Change]:
 
 def plan(home: Home, book: Book | None = None) -> list[Change]:
     """What `project` would change or can't, without writing: each with its bytes before and after."""
-    changes = _planned(home, _confirmed(home), book or templates.accepted(home))
+    changes = [*_planned(home, _confirmed(home), book or templates.accepted(home)), *claude_skill.changes(home)]
     return [change for change in changes if change.before != change.after or change.note]
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from .. import drafting, shared
 from ..core import drafts
 from ..errors import Refused, Text, Usage
-from ..model import Track
+from ..model import Kind, Track
 from ..report import Output
-from ..store import files, home
+from ..store import files, home, templates
 from ..store.launcher import confirm_command
 
 HELP = "draft one or more entries; nothing is written to memory"
@@ -21,6 +21,7 @@ EPILOG = """examples:
   experience-forge draft --from - --json <<'ENTRY'      one or more entries in the stored Markdown form
   experience-forge draft --from lessons.json            the same fields as JSON, one object or a list
   experience-forge draft --from - --revise use-pnpm     a new revision of an entry
+  experience-forge draft --form pitfall                 the form of one, with the fields that this user wants
 
 fields: id, title, aliases, kind, track, domain, language, applies_when, fails_when, versions, tags, cites,
 review, origin, sources, signals, and the sections of the kind (scenario, symptom, root_cause, right_action, rule |
@@ -33,7 +34,9 @@ JSON: {"drafts": [{"id", "digest", "score", "suggest", "stress", "track", "track
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("--from", dest="source", required=True, metavar="FILE", help="file to read, - for stdin")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--from", dest="source", metavar="FILE", help="file to read, - for stdin")
+    what.add_argument("--form", choices=[kind.value for kind in Kind], help="print the form of a draft of this kind")
     tracks = [track.value for track in Track]
     parser.add_argument("--track", default="", choices=tracks, help="as the user chose")
     parser.add_argument("--domain", default="", help="as the user chose")
@@ -49,6 +52,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
+    if args.form:
+        text = templates.form(where, Kind(args.form), out.language)
+        out.data({"form": text})
+        out.line(text.rstrip("\n"))
+        return 0
     given = drafts.read(_text(args.source), as_json=args.source.endswith(".json"))
     if len(given) > 1 and (args.revise or args.replace_draft):
         raise Usage(Text("errors.one_entry_only"), Text("errors.one_entry_only_hint"))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
 
 from .. import shared
-from ..core import changes, tuning
-from ..core.changes import Change, Write
-from ..errors import ForgeError, Invalid, Text, Usage
+from ..core import changes, drafts, tuning
+from ..core.changes import Change
+from ..core.scoring import family
+from ..errors import ForgeError, Usage
 from ..report import Output
-from ..store import config, files, home, journal, ledger, log, ruleset, session_signals
+from ..store import config, home, journal, ledger, log, ruleset, session_signals, tuned
 from ..store.launcher import confirm_command
 
 HELP = "show how suggestions and drafts fared by signal, and propose changes of weights and rules"
@@ -22,9 +22,13 @@ EPILOG = """examples:
   experience-forge tune                                 counts with intervals, and what would be proposed
   experience-forge tune --propose                       the proposal that follows from the counts
   experience-forge tune --set scoring.weights.design=1  a proposal of your own, with past sessions scored anew
+  experience-forge tune --set tuning.leave_out=[tags]   drafts without a field
   experience-forge tune --sessions 100                  score up to 100 transcripts anew
 
-JSON: {"signals": {kind: {...counts, "interval"}}, "detectors", "emptied", "changes": [{"path", "before", "after"}],
+A proposal shows the difference in rules/, templates.md and the table of SKILL.md; the shipped files stay.
+
+JSON: {"signals": {kind: {...counts, "interval"}}, "detectors", "fields", "reasons": {reason: n},
+       "emptied": [{"name", "count", "edited"}], "changes": [{"path", "before", "after"}], "diff",
        "rescored": {"sessions", "before", "after", "accepted", "kept"}, "conflicts", "proposal"}"""
 
 
@@ -42,41 +46,64 @@ def run(args: argparse.Namespace, out: Output) -> int:
     shared.begin(where)
     records = journal.read(where)
     ledgers = [ledger.read(where, session) for session in ledger.sessions(where)]
-    signals = tuning.tallies(records, ledgers)
-    detectors = tuning.tallies(records, ledgers, "detectors")
+    tables = {
+        "signals": tuning.tallies(records, ledgers), "detectors": tuning.tallies(records, ledgers, "detectors"),
+        "fields": tuning.fields(records),
+    }
     rules = ruleset.load("tuning")
-    wanted = _given(args.set, out) or {
-        f"scoring.weights.{kind}": value
-        for kind, value in tuning.proposed(signals, ruleset.load("scoring")["weights"], rules).items()
-    }
-    changed = [{"path": path, "before": tuning.leaf(ruleset.load(path.partition(".")[0]), path.partition(".")[2]),
-                "after": value} for path, value in wanted.items()]
+    wanted = _given(args.set, out) or tuning.proposed(records, ledgers, ruleset.load("scoring"), rules)
+    changed = [{"path": path, "before": _present(path), "after": value} for path, value in wanted.items()]
+    emptied = tuning.always_emptied(records, rules)
     document: dict[str, Any] = {
-        "signals": _json(signals), "detectors": _json(detectors), "emptied": _emptied(records, rules),
-        "changes": changed, "conflicts": _conflicts(where, rules), "proposal": None,
-        "rescored": _rescored(ledgers, wanted, args.sessions) if changed else None,
+        **{name: _json(found) for name, found in tables.items()}, "reasons": tuning.reasons(records),
+        "emptied": [{"name": name, "count": lost, "edited": had} for name, (lost, had) in emptied.items()],
+        "changes": changed, "diff": tuned.diff(where, wanted) if changed else "", "conflicts": tuned.conflicts(where),
+        "rescored": _rescored(ledgers, wanted, args.sessions) if changed else None, "proposal": None,
     }
-    _tell(document, signals, detectors, rules, out)
-    if changed and (args.set or args.propose):
-        document["proposal"] = _propose(where, wanted, document["rescored"], args.dry_run, out)
+    asked = bool(args.set or args.propose)
+    _tell(document, tables, rules, asked, out)
+    if changed and asked:
+        document["proposal"] = _propose(where, wanted, document, args.dry_run, out)
     out.data(document)
     return 0
 
 
-def _given(values: list[str], out: Output) -> dict[str, Any]:
+def _given(values: Sequence[str], out: Output) -> dict[str, Any]:
     names = ruleset.load("tuning")["tunable"]
     found = {}
     for item in values:
         path, _, value = item.partition("=")
         name, _, rest = path.partition(".")
         old = tuning.leaf(ruleset.load(name), rest) if name in names and rest else None
-        new = yaml.safe_load(value) if value else None
-        same_kind = isinstance(new, type(old)) or (isinstance(old, (int, float)) and isinstance(new, (int, float)))
-        if old is None or isinstance(old, Mapping) or not same_kind:
+        new = _read(value)
+        numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in (old, new))
+        if old is None or isinstance(old, Mapping) or not (numbers or type(new) is type(old)):
             raise Usage(out.text("tidy.tune_unknown", path=item, name=name),
                         out.text("tidy.tune_unknown_hint", names=", ".join(names)))
+        if path == tuned.LEAVE_OUT:
+            _may_be_left_out(new, out)
         found[path] = new
     return found
+
+
+def _read(value: str) -> Any:
+    try:
+        return yaml.safe_load(value) if value else None
+    except yaml.YAMLError:
+        return None
+
+
+def _may_be_left_out(names: Sequence[Any], out: Output) -> None:
+    may = (*drafts.MAY_LACK, *drafts.MAY_BE_DASH)
+    wrong = [str(name) for name in names if name not in may]
+    if wrong:
+        raise Usage(out.text("tidy.tune_cant_leave_out", names=", ".join(wrong)),
+                    out.text("tidy.tune_may_leave_out", names=", ".join(may)))
+
+
+def _present(path: str) -> Any:
+    name, _, rest = path.partition(".")
+    return tuning.leaf(ruleset.load(name), rest)
 
 
 def _json(found: Mapping[str, tuning.Tally]) -> dict[str, Any]:
@@ -85,54 +112,38 @@ def _json(found: Mapping[str, tuning.Tally]) -> dict[str, Any]:
             for name, one in found.items()}
 
 
-def _emptied(records: list[dict[str, Any]], rules: Mapping[str, Any]) -> list[dict[str, Any]]:
-    edited = [r for r in records if r.get("what") == "change" and r.get("edited")]
-    counts = Counter(name for record in edited for name in record.get("emptied", ()))
-    if len(edited) < rules["emptied_least"]:
-        return []
-    return [{"name": name, "count": count, "edited": len(edited)} for name, count in sorted(counts.items())
-            if count >= rules["emptied_share"] * len(edited)]
-
-
-def _conflicts(where: home.Home, rules: Mapping[str, Any]) -> list[str]:
-    found = []
-    for name in rules["tunable"]:
-        given = ruleset.tuning(where, name)
-        if given:
-            found += [f"{name}.{line}" for line in tuning.laid_over(ruleset.shipped(name), given)[1]]
-    return found
-
-
-def _rescored(ledgers: list[list[dict[str, Any]]], wanted: Mapping[str, Any], most: int) -> dict[str, int]:
-    scoring = ruleset.load("scoring")
-    before = {str(kind): float(value) for kind, value in scoring["weights"].items()}
-    after = dict(before)
-    after.update({path.split(".")[2]: float(value) for path, value in wanted.items()
-                  if path.startswith("scoring.weights.")})
-    limit = float(wanted.get("scoring.thresholds.suggest", config.load()["suggest"]["threshold"]))
+def _rescored(ledgers: Sequence[Sequence[Mapping[str, Any]]], wanted: Mapping[str, Any], most: int) -> dict[str, int]:
+    """Past suggestions, and sessions that brought none, scored as they were and as they would be."""
+    before, after = tuned.weights_after({}), tuned.weights_after(wanted)
+    limit = float(config.load()["suggest"]["threshold"])
+    now = after.suggest if "scoring.thresholds.suggest" in wanted else limit
     sessions = [found for records in ledgers for found in tuning.suggestions(records)]
     suggested = {str(r.get("session", "")) for records in ledgers for r in records if r.get("what") == "suggestion"}
+    sessions += [(found, "") for session, found in _transcripts(most) if session not in suggested]
+    return tuning.rescored(sessions, before, after, limit, now)
+
+
+def _transcripts(most: int) -> Iterator[tuple[str, tuple[tuning.Found, ...]]]:
+    """Signals of the newest sessions that the client keeps."""
     paths = sorted(session_signals.transcripts(), key=lambda path: -path.stat().st_mtime)[: max(0, most)]
     for path in paths:
-        if path.stem not in suggested:
-            try:
-                sessions.append((tuple(s.kind.value for s in session_signals.of_file(path).signals), ""))
-            except ForgeError as error:
-                log.fault("tune", error.what)
-    return tuning.rescored(sessions, before, after, limit)
+        try:
+            signals = session_signals.of_file(path).signals
+        except ForgeError as error:
+            log.fault("tune", error.what)
+            continue
+        yield path.stem, tuple(tuning.Found(s.kind.value, family(s.detector), s.strength == "weak") for s in signals)
 
 
 def _propose(
-    where: home.Home, wanted: Mapping[str, Any], counts: Mapping[str, int], dry_run: bool, out: Output
+    where: home.Home, wanted: Mapping[str, Any], document: Mapping[str, Any], dry_run: bool, out: Output
 ) -> dict[str, Any]:
-    names = sorted({path.partition(".")[0] for path in wanted})
-    writes = tuple(_write(where, name, wanted) for name in names)
+    names = tuned.names_of(wanted)
     lines = [out.text("tidy.tune_summary", name=", ".join(names))]
-    for path, value in wanted.items():
-        old = tuning.leaf(ruleset.load(path.partition(".")[0]), path.partition(".")[2])
-        lines.append(out.text("tidy.tune_change", path=path, before=old, after=value))
-    lines.append(out.text("tidy.tune_rescored", **counts))
-    change = Change("tuning", f"tune {', '.join(names)}", "", "", config.language(), "\n".join(lines), {}, writes)
+    lines += [out.text("tidy.tune_change", **item) for item in document["changes"]]
+    lines += [out.text("tidy.tune_rescored", **document["rescored"]), "", document["diff"].rstrip("\n")]
+    title = out.text("tidy.tune_title", name=", ".join(names))
+    change = Change("tuning", title, "", "", config.language(), "\n".join(lines), {}, tuned.writes(where, wanted))
     if dry_run:
         out.line(changes.render(change).rstrip("\n"))
         return {"id": "", "change": "tuning", "text": changes.render(change)}
@@ -144,57 +155,41 @@ def _propose(
             "confirm_command": command}
 
 
-def _write(where: home.Home, name: str, wanted: Mapping[str, Any]) -> Write:
-    """The tuning file of one rule file: what the user set, and what was shipped there at that time."""
-    given = ruleset.tuning(where, name)
-    values, base = given.get("values") or {}, given.get("base") or {}
-    for path, value in wanted.items():
-        if path.partition(".")[0] == name:
-            rest = path.partition(".")[2]
-            values = tuning.joined(values, tuning.tree_of(rest, value))
-            base = tuning.joined(base, tuning.tree_of(rest, tuning.leaf(ruleset.shipped(name), rest)))
-    text = yaml.safe_dump({"values": values, "base": base}, allow_unicode=True, sort_keys=True)
-    _check(name, {"values": values, "base": base})
-    try:
-        before = files.sha256(files.read_bytes(ruleset.tuning_path(where, name)))
-    except FileNotFoundError:
-        before = ""
-    return Write(f"@tuning/{name}.yaml", before, text)
-
-
-def _check(name: str, given: Mapping[str, Any]) -> None:
-    """Refuse a tuning with which the rules would not hold."""
-    from ..core.scoring import Weights
-
-    merged = tuning.laid_over(ruleset.shipped(name), given)[0]
-    if name == "scoring":
-        Weights.of(merged)
-        negative = [kind for kind, value in merged["weights"].items() if value < 0]
-        if negative:
-            raise Invalid(Text("errors.negative_weight"), Text("errors.negative_weight_hint"), negative)
-
-
 def _tell(
-    document: Mapping[str, Any], signals: Mapping[str, tuning.Tally], detectors: Mapping[str, tuning.Tally],
-    rules: Mapping[str, Any], out: Output,
+    document: Mapping[str, Any], tables: Mapping[str, Mapping[str, tuning.Tally]], rules: Mapping[str, Any],
+    asked: bool, out: Output,
 ) -> None:
-    if not signals and not detectors:
+    if not any(tables.values()):
         out.say("tidy.tune_none")
-    for title, found in (("tune_signals", signals), ("tune_detectors", detectors)):
-        if found:
-            out.say(f"tidy.{title}")
-        for name, one in found.items():
+    for title in ("signals", "detectors"):
+        if tables[title]:
+            out.say(f"tidy.tune_{title}")
+        for name, one in tables[title].items():
             low, high = one.interval
             counts = {what: one.counts.get(what, 0) for what in tuning.OUTCOMES}
-            out.line("  " + out.text("tidy.tune_line", name=name, taken=one.taken, answered=one.answered,
+            line = "tune_line" if one.answered else "tune_line_open"
+            out.line("  " + out.text(f"tidy.{line}", name=name, taken=one.taken, answered=one.answered,
                                      low=f"{low:.2f}", high=f"{high:.2f}", **counts))
+    touched = {name: one for name, one in tables["fields"].items() if one.taken - one.counts.get("accepted", 0)
+               or one.counts.get("discarded", 0)}
+    if touched:
+        out.say("tidy.tune_fields")
+    for name, one in touched.items():
+        counts = {what: one.counts.get(what, 0) for what in tuning.OUTCOMES}
+        out.line("  " + out.text("tidy.tune_field", name=name, **counts))
+    if document["reasons"]:
+        said = list(document["reasons"].items())[:5]
+        out.say("tidy.tune_reasons", reasons=", ".join(f"{reason} ({count})" for reason, count in said))
     for item in document["emptied"]:
         out.say("tidy.tune_emptied", **item)
     for line in document["conflicts"]:
         out.say("tidy.tune_conflict", what=line)
-    for item in document["changes"]:
-        out.say("tidy.tune_change", **item)
-    if document["rescored"]:
+    if document["changes"] and not asked:
+        out.say("tidy.tune_follows")
+        for item in document["changes"]:
+            out.line("  " + out.text("tidy.tune_change", **item))
         out.say("tidy.tune_rescored", **document["rescored"])
-    elif signals:
+        out.line(document["diff"].rstrip("\n"))
+        out.talk(out.text("tidy.tune_how"))
+    elif tables["signals"] and not asked:
         out.say("tidy.tune_nothing", least=rules["least"], low=rules["low"])

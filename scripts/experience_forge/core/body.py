@@ -55,6 +55,11 @@ def label(name: str, language: str) -> str:
     return LABELS["zh" if language == "zh" else "en"][name]
 
 
+def section_of(written: str) -> str:
+    """The section that a label in either language names; empty for none."""
+    return _NAMES.get(written.strip().casefold(), "")
+
+
 def normal(text: str) -> str:
     """A section's text as it survives a round trip: line ends `\\n`, no blanks around it."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()

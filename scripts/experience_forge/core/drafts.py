@@ -6,10 +6,11 @@ own fields (status, guard, confidence ...) is ignored and named; unknown keys ar
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,11 @@ from . import body, checks, codec
 
 JSON_KEYS = ("id", "title", "aliases", "kind", "track", "domain", "project", "language", "applies_when",
              "fails_when", "versions", "tags", "cites", "review", "origin", "sources", "signals")
+MAY_LACK = ("aliases", "fails_when", "versions", "tags", "cites", "review")
+"""Fields without which an entry holds; a user who always takes one out can have drafts come without it."""
+MAY_BE_DASH = ("scenario", "root_cause", "why", "how", "situation", "alternatives_rejected", "when")
+"""Sections that may say nothing: what to do, and how to know the case, is never left out."""
+DASH = "—"
 IGNORED = (*codec.COMPUTED, "confidence", "score", "count", "confirmed", "consent", "verdict", "suggest", "stress")
 """Fields that we compute; named when a draft brings them, and ignored."""
 _NEXT = re.compile(r"^---\n(?=(?:id|title|kind|track|aliases|language): )", re.MULTILINE)
@@ -57,6 +63,23 @@ def complete(given: DraftInput, values: Mapping[str, str]) -> Entry:
     """
     known = {**values, **{name: value for name, value in given.known.items() if value not in ("", None)}}
     return codec.finish(known, given.kind, given.sections, {}, list(given.faults))
+
+
+def filled(given: DraftInput, names: Collection[str]) -> DraftInput:
+    """The draft with a dash for each section among these that it lacks: this user does not want it."""
+    have = {name for name, _ in given.sections}
+    wanted = SECTIONS[given.kind] if given.kind is not None else ()
+    more = tuple((name, DASH) for name in wanted if name in names and name in MAY_BE_DASH and name not in have)
+    return dataclasses.replace(given, sections=(*given.sections, *more))
+
+
+def without(entry: Entry, names: Collection[str]) -> tuple[Entry, tuple[str, ...]]:
+    """The entry without fields and sections that this user always takes out, and those that it had."""
+    empty: dict[str, Any] = {name: type(getattr(entry, name))() for name in MAY_LACK if name in names}
+    dropped = [name for name in empty if getattr(entry, name)]
+    dropped += [name for name, text in entry.sections if name in names and name in MAY_BE_DASH and text != DASH]
+    sections = tuple((name, DASH if name in names and name in MAY_BE_DASH else text) for name, text in entry.sections)
+    return dataclasses.replace(entry, sections=sections, **empty), tuple(dropped)
 
 
 def as_input(entry: Entry, signals: Any) -> str:

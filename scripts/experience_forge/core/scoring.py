@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights by kind of signal and the two thresholds (`rules/scoring.yaml`)."""
+    """Weights by kind of signal, the two thresholds, and detectors that count for nothing (`rules/scoring.yaml`)."""
 
     kinds: Mapping[str, float]
     weak: float
     suggest: float
     stress: float
     rework_rounds: int
+    quiet: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, rules: Mapping[str, Any]) -> Weights:
@@ -51,11 +52,22 @@ class Weights:
             float(thresholds["suggest"]),
             float(thresholds["stress"]),
             int(rules.get("rework_rounds", 2)),
+            frozenset(map(str, rules.get("quiet") or ())),
         )
+
+    def counts(self, detector: str) -> bool:
+        """Whether what this detector finds counts at all."""
+        return family(detector) not in self.quiet
 
     def of_signal(self, kind: SignalKind, strength: str = "strong") -> float:
         """The weight of one signal; a weak one counts by the share in the file."""
         return self.kinds[kind.value] * (1.0 if strength == "strong" else self.weak)
+
+
+def family(detector: str) -> str:
+    """A detector's name without the count at its end: `rework-3` is `rework`."""
+    name, _, count = detector.rpartition("-")
+    return name if name and count.isdigit() else detector
 
 
 def score(signals: Iterable[Signal], weights: Weights, threshold: float | None = None) -> Score:

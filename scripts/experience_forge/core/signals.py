@@ -132,7 +132,8 @@ class Watch:
             for episode in self.episodes()
             if episode.rework_rounds >= self.weights.rework_rounds
         ]
-        return sorted([*self.signals, *rework], key=lambda signal: (signal.turn, signal.line))
+        found = [signal for signal in (*self.signals, *rework) if self.weights.counts(signal.detector)]
+        return sorted(found, key=lambda signal: (signal.turn, signal.line))
 
     def _prompt(self, event: Event) -> None:
         state = self.before

@@ -158,6 +158,7 @@ def _say(context: "Any", session: str, found: "tuple[Any, Any, str, dict[str, An
             "language": language,
             "signals": names,
             "kinds": sorted({signal.kind.value for signal in signals}),
+            "found": [list(one) for one in sorted({(s.kind.value, s.detector, s.strength) for s in signals})],
             "asked": last[-1:] in ("?", "？"),
         },
     )

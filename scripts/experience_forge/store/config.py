@@ -43,7 +43,16 @@ def load() -> dict[str, Any]:
         raise Invalid(Text("errors_store.not_yaml", where=where), Text("errors_store.mend_config")) from error
     if not isinstance(data, dict):
         raise Invalid(Text("errors.no_mapping", path=path), Text("errors_store.mend_config"))
-    return _merged(DEFAULTS, data)
+    return _merged(_tuned(DEFAULTS), data)
+
+
+def _tuned(defaults: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The defaults with the score from which to suggest as `tune` left it."""
+    from . import ruleset
+
+    if not ruleset.tuning_path(current(), "scoring").exists():
+        return defaults
+    return _merged(defaults, {"suggest": {"threshold": ruleset.load("scoring")["thresholds"]["suggest"]}})
 
 
 def change(values: Mapping[str, Any]) -> dict[str, Any]:

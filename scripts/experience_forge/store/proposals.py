@@ -14,15 +14,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..core import body
 from ..errors import Invalid, Refused, Text
+from ..model import Kind
 from . import files, journal
 from .home import Home
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 CHANGES = ("draft", "move", "merge", "guard", "status", "undo", "tuning", "restore", "import", "grow")
 MAX_BYTES = 256 * 1024
+COMPUTED = ("id", "revision", "created", "updated", "status", "sources", "language")
+NOTHING = frozenset(("", "none", "n/a", "无", "没有", "略"))
+"""What a section says that has nothing to say: it has to be there all the same."""
 _ITEMS: dict[str, type] = {
-    "signals": dict, "near": dict, "warnings": str, "score_lines": str, "emptied": str,
+    "signals": dict, "near": dict, "warnings": str, "score_lines": str, "emptied": str, "changed": str,
 }  # fmt: skip
 _TYPES: dict[str, tuple[type, ...]] = {
     "change": (str,), "created": (str,), "score": (int, float), "edited": (int,), "removed": (dict,),
@@ -132,7 +137,7 @@ def replace(home: Home, proposal_id: str, text: str, meta: Mapping[str, Any]) ->
     """Give a proposal another text (the user modified it); its digest changes with it."""
     with files.locked(home.lock):
         old = load(home, proposal_id)
-        edited = {"edited": int(old.meta.get("edited") or 0) + 1, "emptied": _emptied(old.text, text)}
+        edited = {"edited": int(old.meta.get("edited") or 0) + 1, **_edits(old, text)}
         full = {**old.meta, **meta, **edited}
         files.write_text(_meta_path(home, proposal_id), json.dumps(full, ensure_ascii=False, indent=1) + "\n")
         files.write_text(text_path(home, proposal_id), text)
@@ -155,6 +160,19 @@ def discard(home: Home, proposal_id: str, reason: str) -> None:
         remove(home, proposal_id)
 
 
+def draft_of(home: Home, entry_id: str, but: str = "") -> Proposal | None:
+    """The open draft of an entry with this id, whatever its own id in the inbox is.
+
+    Args:
+        but: id of a proposal that does not count.
+    """
+    for proposal in all(home):
+        head = proposal.text.partition("\n---\n")[0]
+        if proposal.change in ("draft", "import") and proposal.id != but and f"\nid: {entry_id}\n" in f"{head}\n":
+            return proposal
+    return None
+
+
 def counted(proposal: Proposal) -> dict[str, Any]:
     """What `tune` counts of a decision: kinds of signals, detectors, and whether the draft was edited before."""
     signals = [s for s in proposal.meta.get("signals", ()) if isinstance(s, dict)]
@@ -163,6 +181,8 @@ def counted(proposal: Proposal) -> dict[str, Any]:
         "detectors": sorted({str(s["detector"]) for s in signals if s.get("detector")}),
         "edited": int(proposal.meta.get("edited") or 0),
         "emptied": list(proposal.meta.get("emptied") or ()),
+        "changed": list(proposal.meta.get("changed") or ()),
+        "fields": sorted(_parts(proposal.text)) if proposal.change == "draft" else [],
     }
     return {name: value for name, value in found.items() if value or name == "signals"}
 
@@ -219,9 +239,27 @@ def _free_id(home: Home, wanted: str, digest: str) -> str:
     raise Refused(Text("errors_store.proposals_full", id=wanted), Text("errors_store.proposals_full_hint"))
 
 
-def _emptied(before: str, after: str) -> list[str]:
-    """Fields of the front matter that an edit took out."""
-    def names(text: str) -> set[str]:
-        return set(re.findall(r"^([a-z_]+):", text.partition("\n---\n")[0], re.MULTILINE))
+def _edits(old: Proposal, text: str) -> dict[str, list[str]]:
+    """Fields that all edits up to this one took out, and those that they changed."""
+    before, after = _parts(old.text), _parts(text)
+    emptied = {*_named(old, "emptied"), *(before.keys() - after.keys())} - after.keys()
+    changed = {name for name in before.keys() & after.keys() if before[name] != after[name]}
+    return {"emptied": sorted(emptied), "changed": sorted({*_named(old, "changed"), *changed} - emptied)}
 
-    return sorted(names(before) - names(after))
+
+def _named(proposal: Proposal, name: str) -> list[str]:
+    return [str(item) for item in proposal.meta.get(name) or ()]
+
+
+def _parts(text: str) -> dict[str, str]:
+    """The fields of a draft's front matter and the sections of its body, each with its text."""
+    head, _, content = text.removeprefix("---\n").partition("\n---\n")
+    found = dict(re.findall(r"^([a-z_]+):((?:.*\n?)(?:^- .*\n?)*)", head, re.MULTILINE))
+    for name in COMPUTED:
+        found.pop(name, None)
+    kind = found.get("kind", "").strip()
+    try:
+        sections = body.parse(Kind(kind), content)[0]
+    except ValueError:
+        sections = ()
+    return {**found, **{name: value for name, value in sections if value.strip(" -—.。\n").lower() not in NOTHING}}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core import body, changes, projection, rendering
+from ..core import body, changes, projection, rendering, rule_text, three_way
 from ..core.rendering import Book
 from ..errors import Invalid, Refused, Text
 from ..model import Entry, Kind
@@ -29,6 +29,9 @@ RENEWED = "@tuning/templates-accepted.md"
 """Key of the base that a renewal put in place."""
 OWN = "@tuning/templates.md"
 """Key of the user's own versions of some templates."""
+OWN_BASE = "@tuning/templates-base.md"
+"""Key of the same templates as they were shipped when the user changed them."""
+FORM = "draft-form"
 _FOR_HOOKS = ("delivery-head", "delivery-line", "suggestion", "suggestion-strong")
 
 
@@ -43,7 +46,7 @@ def parse(text: str) -> Book:
     faults = [] if version else [Text("errors_store.template_version")]
     heads = list(_SECTION.finditer(text))
     found: dict[str, str] = {}
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
+    for head, following in zip(heads, [*heads[1:], None][: len(heads)], strict=True):
         name = head["name"]
         blocks = _BLOCK.findall(text[head.end(): following.start() if following else len(text)])
         if not _NAME.fullmatch(name):
@@ -111,21 +114,46 @@ def renewal(home: Home, shown: str, language: str) -> changes.Change:
     return changes.Change("tuning", title, language=language, summary=shown, writes=(write,))
 
 
-def tuned(book: Book, tuning: str) -> Book:
+def form(home: Home, kind: Kind, language: str) -> str:
+    """The form of a draft, as this user wants it."""
+    return rendering.render(updated(home).get(FORM, language), {"kind": kind.value}, escape=False)
+
+
+def own_forms(names: Collection[str]) -> tuple[str, str]:
+    """The two tuning files (own, base) with which the form of a draft lacks these fields and sections."""
+    book = shipped()
+    texts = {full: text for full, text in sorted(book.templates.items()) if full.partition(".")[0] == FORM}
+    own = {full: rule_text.without_fields(text, names) for full, text in texts.items()}
+    changed = {full: text for full, text in own.items() if text != texts[full]}
+    return _sections(changed), _sections({full: texts[full] for full in changed})
+
+
+def own_conflicts(home: Home) -> list[str]:
+    """Where an update and the user changed the same lines of a template: the user's hold there."""
+    own, base = _confirmed(home, OWN), _confirmed(home, OWN_BASE)
+    return _laid(shipped(), own, base)[1] if own is not None and base is not None else []
+
+
+def _sections(texts: Mapping[str, str]) -> str:
+    return "".join(f"## {full}\n\n```jinja\n{text}```\n\n" for full, text in texts.items())
+
+
+def tuned(book: Book, tuning: str, base: str = "") -> Book:
     """The templates with a user's own versions of some of them over it.
 
     Args:
         tuning: sections in the form of templates.md; its version line may be missing.
+        base: the same sections as they were shipped then: what an update changed since is taken over.
 
     Raises:
         Invalid: with all faults, those of rendering each on its example too.
     """
-    over = parse(f"Template version: {book.version}\n" + _VERSION.sub("", tuning))
-    unknown = sorted(set(over.templates) - set(book.templates))
+    over, _ = _laid(book, tuning, base)
+    unknown = sorted(set(over) - set(book.templates) - set(shipped().templates))
     if unknown:
         raise Invalid(Text("errors_store.tuning_unknown"), Text("errors_store.see_templates"), unknown)
     text = book.text
-    for name, own in over.templates.items():
+    for name, own in over.items():
         old = re.search(rf"^## {re.escape(name)}[ \t]*\n.*?^```jinja\n(.*?\n)```$", text, re.MULTILINE | re.DOTALL)
         if old:
             text = text[: old.start(1)] + own + text[old.end(1):]
@@ -134,6 +162,18 @@ def tuned(book: Book, tuning: str) -> Book:
     if faults:
         raise Invalid(Text("errors_store.tuning_render"), Text("errors_store.tuning_render_hint"), faults)
     return result
+
+
+def _laid(book: Book, tuning: str, base: str | None) -> tuple[dict[str, str], list[str]]:
+    """The user's own templates with what an update changed since, and where both changed the same lines."""
+    own, old = (parse(f"Template version: {book.version}\n" + _VERSION.sub("", text or "")).templates
+                for text in (tuning, base))
+    found, conflicts = {}, []
+    for name, text in own.items():
+        merged = three_way.merge(old.get(name, book.templates.get(name, text)), text, book.templates.get(name, text))
+        found[name] = merged.text
+        conflicts += [f"templates.{name}: {lines}" for lines in merged.conflicts]
+    return found, conflicts
 
 
 def examples() -> Mapping[str, Mapping[str, Any]]:
@@ -200,11 +240,14 @@ def _base(home: Home) -> Book:
 
 
 def _with_own(home: Home, base: Book) -> Book:
-    own = _confirmed(home, OWN)
-    try:
-        return tuned(base, own) if own is not None else base
-    except Invalid:
-        return base
+    own, before = _confirmed(home, OWN), _confirmed(home, OWN_BASE)
+    # What a merge with an update made unreadable is taken as the user left it.
+    for old in dict.fromkeys((before or "", "")):
+        try:
+            return tuned(base, own, old) if own else base
+        except Invalid:
+            continue
+    return base
 
 
 def _confirmed(home: Home, key: str) -> str | None:
