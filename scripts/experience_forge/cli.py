@@ -200,7 +200,7 @@ def _tell(error: ForgeError, as_json: bool) -> None:
         lines.append(told(Text("errors.hint", hint=error.hint)))
     for line in lines:
         # An error may quote a hostile text: what hides in it is shown, not obeyed by the terminal.
-        sys.stderr.write(visible.escape(line) + "\n")
+        Output().talk(visible.escape(line))
 
 
 def _language() -> str:
