@@ -311,3 +311,92 @@ def test_a_fault_told_in_plain_words_after_work_is_a_correction(text):
 def test_a_wish_that_begins_with_the_word_error_is_no_paste():
     """A prompt that only begins with the word is the person's own."""
     assert hear("Error handling is missing in the upload").why == "person"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "can you look at the importer? I had an error there last spring and it was a pain",
+        "does the parser cope with tabs? the old one didn't work for me with them",
+        "how long would a full run take? I don't need it to be exact",
+    ],
+)
+def test_what_follows_a_question_gives_its_background(text):
+    """A prompt that begins with a question asks; a complaint after it describes, unless a cue counts in questions."""
+    assert "correction" not in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "why did you drop the index?? put it back",
+        "why is it still failing on the second run?",
+    ],
+)
+def test_a_question_that_blames_counts(text):
+    """Blame put as a question is blame."""
+    assert "correction" in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "created_on, not updated_on",
+        "no extra table please",
+        "put back the helper you removed",
+        "take the retry out of the loop",
+        "don't fill it with zeros",
+        "nobody decided that",
+        "it reads like an advert",
+        "that's a lot of code for one flag",
+        "why would you cache this?",
+        "you list six hosts but two of them are retired",
+        "the amount is still a float",
+        "改过头了，只动标题",
+        "价格列是分，要元",
+        "单位是秒，我前面说了",
+        "弹窗不要自己写，用公共组件",
+    ],
+)
+def test_terse_objections_to_work_just_done_are_corrections(text):
+    """One thing in place of another, more than was asked, a denial: said right after work, they correct it."""
+    assert "correction" in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dont change anything yet, only look",
+        "it's ugly but ok",
+        "not a single timeout since yesterday, love it",
+        "oh wait, I looked at the old log",
+        "1. no, weekly\n2. the second one",
+        "nvm the warning, wrong branch",
+        "先不要提交，我看完再说",
+        "我自己配错了，已经改好",
+        "woohoo, not one failure",
+    ],
+)
+def test_limits_slips_and_good_news_are_no_corrections(text):
+    """A limit for now, an own slip, an answer by number, and praise blame nothing."""
+    assert "correction" not in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please keep summaries under five lines, always.",
+        "We write American spelling in all our docs.",
+        "I don't want abbreviations in any of our names",
+        "每次改完配置先把差异列出来",
+        "提交之前都要跑一遍测试",
+    ],
+)
+def test_rules_for_all_times_and_all_things_are_preferences(text):
+    """What holds always, everywhere, or each time is meant to last."""
+    assert "preference" in labels(text)
+
+
+def test_a_fact_that_holds_from_now_on_is_no_preference():
+    """`From now on` before what a thing does tells news."""
+    assert "preference" not in labels("From now on the job runs at five, ops moved it")

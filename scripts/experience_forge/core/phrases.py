@@ -54,7 +54,7 @@ _BULLET = Pattern(r"^(?:[-*•]|\d+[.)、])\s+")
 _GOES_ON = Pattern(
     r"^(?:(?:please|wait|no|oh|sorry|ok|okay|yes),? )*"
     r"(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b"
-    r"|^(?:继续|接着|好了?|可以|执行)"
+    r"|^(?:继续|接着|好了?|可以|执行)|\bbefore you (?:go|continue|start)\b[^.]{0,12}\balso\b|^(?:also|one more thing)\b"
 )
 _ZH_ASKS = Pattern(r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$")
 
@@ -151,6 +151,12 @@ class _Parts:
             self._made[reads] = {"start": self._start, "sentence": self._sentences, "clause": self._clauses}[reads]()
         return self._made[reads]
 
+    @property
+    def asks_first(self) -> bool:
+        """Whether the prompt begins with a question: what follows then mostly gives its background."""
+        sentences = self["sentence"]
+        return bool(sentences) and sentences[0].question
+
     def _start(self) -> list[_Text]:
         start = self._plain
         if start[0] == "@":
@@ -222,7 +228,7 @@ class Phrases:
             cue = self.cues[number]
             if not before.allows(cue.needs) or (cue.short and len(plain) > cue.short) or cue.kind in hits:
                 continue
-            found = self._first(cue, parts[cue.reads], before, plain)
+            found = self._first(cue, parts, before, plain)
             if found:
                 for kind in (cue.kind, cue.also):
                     if kind and kind not in hits:
@@ -273,11 +279,13 @@ class Phrases:
             self._known[token] = held
         return held
 
-    def _first(self, cue: Cue, texts: list[_Text], before: Before, plain: str) -> str:
+    def _first(self, cue: Cue, parts: _Parts, before: Before, plain: str) -> str:
         far = len(plain) > COMPLAINT_WORDS
-        if cue.name.endswith(".no") and before.asked:
+        if before.asked and cue.name.endswith((".no", ".not-this")):
             return ""
-        for part in texts:
+        if cue.kind == "correction" and not cue.question and cue.needs != "none" and parts.asks_first:
+            return ""
+        for part in parts[cue.reads]:
             if not any(map(part.text.__contains__, cue.hint)) or not cue.find.search(part.text):
                 continue
             if (cue.spoil is not None and cue.spoil.search(part.text)) or part.damps(cue):
