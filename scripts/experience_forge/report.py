@@ -121,7 +121,11 @@ class Output:
 
     def say(self, name: str, /, **values: object) -> None:
         """Print the message `name` as a result; wrapped at a terminal."""
-        for line in self.fitted([self.text(name, **values)]):
+        self.prose(self.text(name, **values))
+
+    def prose(self, text: str) -> None:
+        """Print a text of ours as a result; wrapped at a terminal."""
+        for line in self.fitted([text]):
             self.line(line)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], prose: Collection[int] = ()) -> None:

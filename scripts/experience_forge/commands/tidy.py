@@ -75,14 +75,14 @@ def _show(found: Plan, kind: str | None, count: int, out: Output) -> int:
 
 
 def _tell(step: Step, out: Output) -> None:
-    out.line(f"- {step.id}: {out.text(f'tidy.reason_{step.reason}', **step.values)}")
+    out.prose(f"- {step.id}: {out.text(f'tidy.reason_{step.reason}', **step.values)}")
     for line in step.evidence:
-        out.line(f"    {line}")
+        out.prose(f"  {line}")
     if step.kind == "contradiction":
         one, other = step.entries
-        out.line(f"    {out.text('tidy.how_contradiction', id=step.id, one=one, other=other)}")
+        out.prose(f"  {out.text('tidy.how_contradiction', id=step.id, one=one, other=other)}")
     if step.kind == "grow":
-        out.line(f"    {out.text('tidy.how_grow', domain=step.values['domain'])}")
+        out.prose(f"  {out.text('tidy.how_grow', domain=step.values['domain'])}")
 
 
 def _apply(where: home.Home, steps: Sequence[Step], args: argparse.Namespace, out: Output) -> int:
