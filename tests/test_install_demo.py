@@ -35,6 +35,12 @@ def test_without_a_terminal_it_stops_at_the_question(tmp_path):
     assert machine.snapshot() == before
 
 
+@pytest.fixture(scope="module")
+def yes(tmp_path_factory):
+    """What the demo shows to somebody who says yes."""
+    return on_terminal(tmp_path_factory.mktemp("yes"), b"y\n")[1]
+
+
 def test_with_a_yes_the_next_session_gets_it(tmp_path):
     """With y on a terminal the entry is written, all three hooks hand it over, and the home is removed."""
     code, shown, seconds = on_terminal(tmp_path, b"y\n")
@@ -45,6 +51,18 @@ def test_with_a_yes_the_next_session_gets_it(tmp_path):
         assert "csv-for-excel-utf-8-sig" in part.split("\n\r\n")[0] or "csv-for-excel-utf-8-sig" in part[:700], event
     assert list(tmp_path.glob("experience-forge-demo-*")) == []
     assert seconds < 60
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+def test_the_readme_shows_what_the_demo_prints(readme, yes):
+    """Each line of the walk-through's demo stands in the demo's real output, but for what `…` leaves out."""
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    block = next(b for b in re.findall(r"```text\n(.*?)```", text, re.DOTALL) if b.startswith("$ experience-forge"))
+    # Table rows are compared by their words: their gaps depend on the width.
+    shown = " ".join(re.sub(r"/\S*?experience-forge-demo-\w+/home", "~", yes).split())
+    for line in block.splitlines():
+        for part in re.split("…", line.replace("signals session.jsonl", "signals …")):
+            assert " ".join(part.split()) in shown, line
 
 
 def test_with_a_no_nothing_is_written(tmp_path):
@@ -86,7 +104,8 @@ def on_terminal(tmp_path: Path, answer: bytes):
     begun = time.monotonic()
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execve(sys.executable, [sys.executable, str(ROOT / "install.py"), "--demo"], machine.environ())
+        environment = {**machine.environ(), "COLUMNS": "200"}
+        os.execve(sys.executable, [sys.executable, str(ROOT / "install.py"), "--demo"], environment)
     shown, answered = b"", False
     try:
         while data := os.read(terminal, 65536):

@@ -63,16 +63,16 @@ class Output:
     def line(self, text: str = "") -> None:
         """Print one line of result; silent in JSON mode."""
         if not self.as_json:
-            self.stdout.write(text + "\n")
+            self.stdout.write((_tame(text) if self.is_terminal else text) + "\n")
 
     def talk(self, text: str) -> None:
         """Print a message to stderr: progress, hints, warnings; wrapped at a terminal."""
         for line in self.fitted([text], self.stderr):
-            self.stderr.write(line + "\n")
+            self.show(line)
 
     def show(self, text: str) -> None:
         """Print a text to stderr as it stands: what a person is asked about is not wrapped."""
-        self.stderr.write(text + "\n")
+        self.stderr.write((_tame(text) if _is_terminal(self.stderr) else text) + "\n")
 
     def fitted(self, lines: Iterable[str], stream: TextIO | None = None) -> list[str]:
         """Lines of prose as they fit the terminal; unchanged where there is none."""
@@ -207,6 +207,15 @@ class Output:
             if shown:
                 self.stderr.write("\r\x1b[K")
                 self.stderr.flush()
+
+
+_STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What moves the cursor, colours, or turns the direction of writing."""
+
+
+def _tame(text: str) -> str:
+    """A text for a terminal: what would steer it is shown in its place."""
+    return _STEERS.sub(lambda found: visible.escape(found[0]), text)
 
 
 def _is_terminal(stream: TextIO) -> bool:

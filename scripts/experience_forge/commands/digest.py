@@ -62,7 +62,7 @@ def _tell(document: dict[str, Any], out: Output) -> None:
     out.say("tidy.digest_head", since=document["since"])
     out.say("tidy.digest_saved", count=len(document["saved"]))
     for item in document["saved"]:
-        out.line(f"  - [{item['id']}] {item['title']}")
+        out.prose(f"  - [{item['id']}] {item['title']}")
     if document["changed"]:
         out.say("tidy.digest_changed", count=len(document["changed"]))
         for item in document["changed"]:
@@ -76,4 +76,4 @@ def _tell(document: dict[str, Any], out: Output) -> None:
     for kind, count in document["due"].items():
         out.line("  - " + out.text("words.count", name=out.text(f"tidy.kind_{kind}"), count=count))
     for name in document["unused_skills"]:
-        out.line(f"  - ⚠️ {name}")
+        out.line(f"  - ⚠ {name}")

@@ -118,6 +118,6 @@ def _tell(document: dict[str, Any], out: Output) -> None:
     for near in document["near"]:
         out.say("draft.near", id=near["id"], title=near["title"])
     if document["backtest"]:
-        out.line(document["backtest"])
+        out.prose(document["backtest"])
     if "confirm_command" in document:
         out.talk(out.text("draft.kept", id=document["id"], command=document["confirm_command"]))

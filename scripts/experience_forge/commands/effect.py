@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         with out.progress("sessions", effect_report.history_count(where)) as advance:
             document = effect_report.one(where, args.id, out.language, backtest=args.backtest, advance=advance)
         for line in effect_report.lines_of_one(document, out.text):
-            out.line(line)
+            out.prose(line)
         out.data(document)
         return 0
     document = effect_report.all_of(where, out.language)
@@ -53,7 +53,7 @@ def _print_all(document: dict[str, Any], out: Output) -> None:
         return
     out.table([out.text(f"effect.column_{name}") for name in COLUMNS], [_row(one, out) for one in document["entries"]])
     for line in effect_report.lines_of_all(document, out.text):
-        out.line(line)
+        out.prose(line)
 
 
 def _row(one: dict[str, Any], out: Output) -> list[str]:

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     ]})
     for one in found:
         mark = f" {out.text('recall.outdated')}" if one.outdated else ""
-        out.line(f"{one.id}  ({one.score:.1f}){mark}\n  {one.title}\n  {one.rule}")
+        out.prose(f"{one.id}  ({one.score:.1f}){mark}\n  {one.title}\n  {one.rule}")
     if not found:
         out.talk(out.text("recall.none"))
     if state not in ("off", "used"):

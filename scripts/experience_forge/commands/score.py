@@ -53,7 +53,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         }
     )
     for line in total.lines:
-        out.line(f"  {out.score_line(line)}")
+        out.prose(f"  {out.score_line(line)}")
     word = "stress" if total.stress else "suggest" if total.suggest else "low"
     out.say("signals.score", score=f"{total.total:g}", word=out.text(f"signals.{word}"))
     return 0

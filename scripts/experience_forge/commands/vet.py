@@ -42,7 +42,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.data({"field": args.field, "verdict": verdict.verdict, "reasons": list(verdict.reasons)})
     out.line(out.text(f"vet.{verdict.verdict}"))
     for reason in verdict.reasons:
-        out.line(f"  - {reason}")
+        out.prose(f"  - {reason}")
     return 1 if verdict.verdict == vet.BLOCK else 0
 
 

@@ -61,14 +61,14 @@ def cells(text: str) -> int:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """A text in lines of at most `width` columns; a word that is longer stays whole.
+    """A text in lines of at most `width` columns; a word that is longer stays whole, and behind what it follows.
 
     Wide letters may be parted anywhere, but no line begins with a closing sign.
     """
     lines, line, used = [], "", 0
     for piece in _PIECE.findall(text):
         size = cells(piece)
-        if used + size > width and line:
+        if line and used + size > width >= size:
             lines.append(line.rstrip())
             line, used = "", 0
             if piece.isspace():
