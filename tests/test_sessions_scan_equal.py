@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from experience_forge.core import scoring
+from experience_forge.core.lazy import Pattern
 from experience_forge.store import readers, scanning, session_signals
 
 DATA = Path(os.environ.get("FORGE_DATA") or Path(__file__).resolve().parent.parent.parent / "shared" / "data")
@@ -103,6 +105,17 @@ def test_an_explanation_within_a_turn_counts_in_any_writing(tmp_path, said):
     path = tmp_path / "s.jsonl"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert [signal.kind.value for signal in session_signals.of_file(path).signals] == ["root-cause"]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^a|b", "^a|^b", "^(?:a|c)b", "^[|(]a|b", "^[]|]|b", r"^\(|b", "^a(?:b|^c)", "(?:^a|b)"]
+)
+def test_a_pattern_bound_to_the_beginning_finds_what_searching_finds(pattern):
+    """Patterns that are tried at the beginning only are those that can match nowhere else."""
+    compiled = re.compile(pattern)
+    for text in ("a", "b", "xb", "xa", "ab", "|a", "]", "x]", "(", "x(", "abc", ""):
+        found, wanted = Pattern(pattern).search(text), compiled.search(text)
+        assert (found and found.span()) == (wanted and wanted.span()), text
 
 
 THOUGHT = {"type": "thinking", "thinking": "a }] and \"}], [1] }, {", "signature": ""}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ..model import Event, EventKind, Speaker
 from . import checks_output, speakers
-from .claude_forms import PASSIVE, Telling, is_utf8, line_loads, quick_loads, text_at
+from .claude_forms import PASSIVE, is_utf8, line_loads, quick_loads, telling, text_at
 from .lazy import Pattern
 from .lines import Lines, Position
 
@@ -23,7 +23,10 @@ _MODEL, _TOOL = Speaker.MODEL, Speaker.TOOL
 
 TEXT_KEPT = 20_000
 RESULT_KEPT = 4_000
+END_KEPT = 400
+"""Of an answer that tells nothing, only its end counts."""
 OPEN_CALLS = 500
+PROMPTS_KEPT = 200
 INTERRUPT = "[Request interrupted by user"
 
 _DENIED = (
@@ -38,13 +41,13 @@ _USER_SAID = Pattern(r"(?:the user said|provided the following (?:reason|feedbac
 class Decoding:
     """Turns records into events; what must outlive one call is in the position."""
 
-    def __init__(self, position: Position, full: bool, telling: Sequence[str] | None) -> None:
+    def __init__(self, position: Position, full: bool, phrases: Sequence[str] | None) -> None:
         self.at = position
         self.full = full
         self.line = position.line
         self.held: tuple[int, bytes, int] | None = None
         """The last answer that tells nothing: its line's number, the line, and where its content stands."""
-        self.telling = None if telling is None else Telling(telling)
+        self.telling = None if phrases is None else telling(tuple(phrases))
 
     def last_answer(self) -> Iterator[Event]:
         """The last answer of a turn, when it tells nothing: only whether it asks counts."""
@@ -56,17 +59,20 @@ class Decoding:
         self.line = line
         text = text_at(raw, place) if at.session and at.cwd and at.started else None
         if text is not None:
-            yield self._told(_ANSWER, _MODEL, text=text[:TEXT_KEPT])
+            yield self._event(_ANSWER, _MODEL, text[:TEXT_KEPT][-END_KEPT:])
         else:
             record = self._decoded(raw)
             if record is not None:
                 yield from self.record(record)
         self.line = now
 
-    def _told(self, kind: EventKind, speaker: Speaker, **values: str) -> Event:
-        """An event of which all is known without decoding its record."""
+    def _told(self, kind: EventKind, speaker: Speaker, tool: str, call_id: str, command: str, path: str) -> Event:
+        """A call or a result of which all is known without decoding its record."""
         event = _new(Event)
-        event.__dict__.update(kind=kind, line=self.line, turn=self.at.turn, speaker=speaker, **values)
+        event.__dict__.update(
+            kind=kind, line=self.line, turn=self.at.turn, speaker=speaker, tool=tool, call_id=call_id,
+            command=command, path=path,
+        )  # fmt: skip
         return event
 
     def slow(self, raw: bytes, number: int, lines: Lines) -> Iterator[Event]:
@@ -146,7 +152,8 @@ class Decoding:
         if isinstance(source, str):
             # A resumed session may hold a record twice; it keeps its number but speaks only once.
             person = person and source not in seen
-            self.at.mode["prompts"] = [*seen[-199:], source]
+            seen.append(source)
+            del seen[:-PROMPTS_KEPT]
         return self._event(EventKind.PROMPT, Speaker.PERSON if person else Speaker.MACHINE, text, record=record)
 
     def _result(self, record: dict[str, Any], block: dict[str, Any]) -> Iterator[Event]:
@@ -209,7 +216,7 @@ class Decoding:
             at.calls = dict(list(at.calls.items())[OPEN_CALLS // 2 :])
         at.calls[ident] = [tool, command, path]
         if record is None:
-            return self._told(_CALL, _MODEL, tool=tool, call_id=ident, command=command, path=path)
+            return self._told(_CALL, _MODEL, tool, ident, command, path)
         return self._event(EventKind.CALL, Speaker.MODEL, "", call_id=ident, call=at.calls[ident], record=record)
 
     def _event(

@@ -35,6 +35,9 @@ _KEY = b'"content":'
 _ID_KEY = b'"tool_use_id":'
 _DENIED_RAW = b"The user doesn't want to"
 _DENIED_REACH = 290
+_MAIN = frozenset({b'"isSidechain":false', b'"isSidechain": fals'})
+_BY_MODEL = frozenset({b'"assistant",', b'assistant", '})
+"""The twelve bytes before the content of an answer."""
 _NOTHING: tuple[Event, ...] = ()
 
 
@@ -53,6 +56,10 @@ def read(lines: Lines, position: Position, full: bool) -> Iterator[Event]:
 
 class _Walk(Decoding):
     """Goes through lines where they stand in a block: cutting each one out would take as long as all else."""
+
+    def __init__(self, position: Position, full: bool, phrases: Sequence[str] | None) -> None:
+        super().__init__(position, full, phrases)
+        self.side = 0
 
     def one_by_one(self, piece: bytes, lines: Lines) -> Iterator[Event]:
         """Events of a piece of which a line may be damaged, each line cut out; with `full` every line is decoded."""
@@ -102,7 +109,7 @@ class _Walk(Decoding):
             place: behind the first `"content":` of the line; ten above nothing when it has none.
             form: what `FORMS` says of the bytes there.
         """
-        if end - begin < 2 or piece[begin] != 123 or piece[begin + 1] != 34 or piece[end - 1] != 125:
+        if piece[begin] != 123 or piece[begin + 1] != 34 or piece[end - 1] != 125:
             return None
         if not form or place <= begin:
             return self._formless(piece, begin, place, end)
@@ -112,19 +119,27 @@ class _Walk(Decoding):
             return self._result_at(piece, begin, place, end, form)
         if another(piece, place, end):
             return None
-        if form == THINKING:
-            return _NOTHING
         if form == CALL:
             return self._call_at(piece, begin, place, end)
-        if piece.find(b'"user"', begin, place) >= 0:
+        if form == THINKING:
+            return _NOTHING
+        if piece[place - 22 : place - 10] not in _BY_MODEL and piece.find(b'"user"', begin, place) >= 0:
             return None
-        if is_side(piece, begin, place):
+        if self._aside(piece, begin, place):
             return _NOTHING
         if self.telling is None or self.telling.may_hold(piece, place, end):
             self.held = None
             return None
         self.held = (self.line, piece[begin:end], place - begin)
         return _NOTHING
+
+    def _aside(self, piece: bytes, begin: int, place: int) -> bool:
+        """Whether a record belongs to a subagent; what says so mostly stands where it stood in the line before."""
+        there = begin + self.side
+        if piece[there : there + 19] in _MAIN:
+            return False
+        self.side = max(0, piece.find(b'"isSidechain":', begin, place) - begin)
+        return is_side(piece, begin, place)
 
     def _formless(self, piece: bytes, begin: int, place: int, end: int) -> Sequence[Event] | None:
         find = piece.find
@@ -139,7 +154,7 @@ class _Walk(Decoding):
         if found is None:
             return None
         ident, command, edit, path, name = found.groups()
-        if name in PASSIVE or is_side(piece, begin, place):
+        if name in PASSIVE or self._aside(piece, begin, place):
             return _NOTHING
         if name:
             return None
@@ -163,7 +178,7 @@ class _Walk(Decoding):
         call = calls.get(ident)
         if call is None:
             return _NOTHING if find(_DENIED_RAW, place, place + _DENIED_REACH) < 0 else None
-        if is_side(piece, begin, place):
+        if self._aside(piece, begin, place):
             return _NOTHING
         said = find(b'"is_error":', place, end) + 11
         if said > 10 and piece[said : said + 5].lstrip()[:4] == b"true":
@@ -175,4 +190,4 @@ class _Walk(Decoding):
         if not checks_output.only_looks(command) and checks_output.raw_failed(piece[place - 10 : end]):
             return None
         del calls[ident]
-        return (self._told(_RESULT, _TOOL, tool=tool, call_id=ident, command=command, path=path),)
+        return (self._told(_RESULT, _TOOL, tool, ident, command, path),)

@@ -36,6 +36,11 @@ _SENTENCE = Pattern(
 _CLAUSE_END = Pattern(
     r"[,，、:：—(（)）]+|\s-+\s|\.{2,}|…+| (?=(?:but|because|since|so that|although|though|however|while|whereas) )"
 )
+_CLAUSE_SIGNS = (
+    ",", ":", "-", "(", ")", "..", " but ", " because ", " since ", " so that ", " although ", " though ", " however ",
+    " while ", " whereas ",
+)  # fmt: skip
+"""Where none of these is, ASCII text has no end of a clause within."""
 _ASKS = Pattern(
     r"^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|question|actually|or)[,:]? )*"
     r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do(?! not)|does|did|can|could|should"
@@ -172,8 +177,12 @@ class _Parts:
     def _clauses(self) -> list[_Text]:
         found = []
         for sentence in self["sentence"]:
-            text = _TAG.sub("", sentence.text)
-            parts = [part.strip() for part in _CLAUSE_END.split(text) if part and part.strip()]
+            text = sentence.text
+            if text[-1] in "?？":
+                text = _TAG.sub("", text)
+            whole = text.isascii() and not any(map(text.__contains__, _CLAUSE_SIGNS))
+            cut = [text] if whole else _CLAUSE_END.split(text)
+            parts = [part.strip() for part in cut if part and part.strip()]
             found += [_Text(self._rules, part, None, sentence=text) for part in parts]
             if parts and text.rstrip().endswith(("?", "？")):
                 found[-1] = _Text(self._rules, parts[-1], True, sentence=text)

@@ -267,9 +267,8 @@ class _State:
 def _first(words: tuple[str, ...], text: str) -> int:
     """Where the first of these words that is there stands; -1 without any."""
     for word in words:
-        place = text.find(word)
-        if place >= 0:
-            return place
+        if word in text:
+            return text.find(word)
     return -1
 
 

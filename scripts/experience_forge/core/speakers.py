@@ -138,7 +138,8 @@ _QUOTES = Pattern(
     '`[^`\n]{1,400}`|"[^"\n]{1,400}"|“[^”\n]{1,400}”|「[^」\n]{1,400}」|『[^』\n]{1,400}』|《[^》\n]{1,200}》'
     "|‘[^’\n]{1,400}’|(?<![A-Za-z0-9])'[^'\n]{1,200}'(?![A-Za-z0-9])"
 )
-_QUOTE_MARKS = "`\"“「『《‘'"
+_QUOTE_MARKS = "`\"“「『《‘"
+"""One of these opens a quotation; so does a straight apostrophe that is not the only one."""
 QUOTE_PLACE = " ‹› "
 """What stands for a quotation inside a person's sentence; no cue matches it."""
 
@@ -188,7 +189,7 @@ def hear(text: str, *, headless: bool = False) -> Spoken:
         return Spoken(Speaker.MACHINE, "paste", "", pasted)
     if is_review(words):
         return Spoken(Speaker.MACHINE, "review", "", text)
-    if any(mark in words for mark in _QUOTE_MARKS):
+    if words.count("'") > 1 or any(mark in words for mark in _QUOTE_MARKS):
         words = _QUOTES.sub(QUOTE_PLACE, words)
     if "@" in words or "http" in words or "[Image" in words:
         words = _ATTACHED.sub(" ", words)

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,9 @@ PROCESSES = 3
 ROWS_HELD = 256
 KEPT_A_SESSION = 20
 STATE_LIMIT = 200_000
+
+_text = json.JSONEncoder(ensure_ascii=False).encode
+"""As `json.dumps`, which makes such an encoder anew for each value."""
 
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS sessions (path TEXT PRIMARY KEY, size INTEGER, mtime INTEGER, id TEXT, cwd TEXT,"
@@ -181,7 +184,7 @@ def read_one(path: str, state: str) -> tuple[str, Scanned, str]:
     info, signals = session.info, watch.all_signals()
     total = scoring.score(signals, watch.weights).total
     found = findings.of_session(signals, watch.episodes(), watch.weights.rework_rounds)[:KEPT_A_SESSION]
-    after = json.dumps({"at": session.position.to_json(), "watch": watch.to_json()}, ensure_ascii=False)
+    after = _text({"at": session.position.to_json(), "watch": watch.to_json()})
     scanned = Scanned(path, info.id, info.cwd, info.started, info.turns, total, tuple(found), info.damaged[:50])
     return path, scanned, after if len(after) <= STATE_LIMIT else ""
 
@@ -258,7 +261,7 @@ def _offset(state: str) -> int:
 
 
 def _row(item: Scanned, size: tuple[int, int], state: str) -> tuple[Any, ...]:
-    found = json.dumps([asdict(finding) for finding in item.findings], ensure_ascii=False) if item.findings else ""
+    found = _text([vars(finding) for finding in item.findings]) if item.findings else ""
     damaged = json.dumps({"lines": item.damaged, "fault": item.fault}) if item.damaged or item.fault else ""
     return (item.path, *size, item.id, item.cwd, item.started, item.turns, item.score, found, damaged, state)
 
