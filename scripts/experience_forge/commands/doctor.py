@@ -6,6 +6,7 @@ import argparse
 
 from .. import shared
 from ..clients import claude_doctor
+from ..core import layout
 from ..errors import EXIT_DONE, EXIT_REFUSED, ForgeError
 from ..report import Output
 from ..store import doctor, home
@@ -23,8 +24,6 @@ Exit code: 0 when all is well or there are only notes, 1 when something needs yo
 
 JSON: {"findings": [{"level", "area", "finding", ...}], "activity": {event: {"count", "last", "kinds"}},
        "fired": {event: {"at", "milliseconds", "failed"}}, "repaired": [{"did", ...}]}"""
-
-_SIGNS = {"ok": "  ok   ", "note": "  note ", "warn": "  WARN ", "fault": "  FAULT"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,13 +54,23 @@ def run(args: argparse.Namespace, out: Output) -> int:
     for area in dict.fromkeys(one.area for one in findings):
         out.say(f"doctor.area_{area}")
         for one in (found for found in findings if found.area == area):
-            out.line(f"{_SIGNS[one.level]} {out.text(f'doctor.{one.text}', **one.values)}")
+            out.prose(f"{_sign(one.level, out)} {out.text(f'doctor.{one.text}', **_told(one, out))}")
     _tell_activity(out, activity, fired)
     bad = [one for one in findings if one.level in ("warn", "fault")]
     out.say("doctor.all_well" if not bad else "doctor.needs_you", count=len(bad))
     if any(one.repair for one in findings) and not args.repair:
         out.say("doctor.can_repair")
     return EXIT_REFUSED if bad else EXIT_DONE
+
+
+def _sign(level: str, out: Output) -> str:
+    word = out.word("level", level)
+    return f"  {word}" + " " * (5 - layout.cells(word))
+
+
+def _told(one: Finding, out: Output) -> dict[str, object]:
+    switch = {True: "status.on", False: "status.off"}
+    return {name: out.text(switch[value]) if isinstance(value, bool) else value for name, value in one.values.items()}
 
 
 def _projections(where: home.Home) -> list[Finding]:
@@ -76,9 +85,12 @@ def _tell_activity(out: Output, activity: dict[str, dict[str, object]], fired: d
     for event in sorted({*activity, *fired}):
         recorded = activity.get(event, {})
         kinds = recorded.get("kinds")
-        parts = ", ".join(f"{kind} {count}" for kind, count in kinds.items()) if isinstance(kinds, dict) else ""
+        named = kinds.items() if isinstance(kinds, dict) else ()
+        parts = out.listed(f"{out.word('record', kind)} {count}" for kind, count in named)
         run = fired.get(event)
-        out.say("doctor.activity", event=event, recorded=parts or "-", last=recorded.get("last") or "-",
-                ran=f"{run.at} ({run.milliseconds} ms{', failed' if run.failed else ''})" if run else "-")
+        took = [f"{run.milliseconds} ms", *([out.text("words.failed")] if run.failed else [])] if run else []
+        last = out.moment(str(recorded.get("last") or "-"))
+        out.say("doctor.activity", event=event, recorded=parts or "-", last=last,
+                ran=f"{out.moment(run.at)} ({out.listed(took)})" if run else "-")
     if not activity and not fired:
         out.say("doctor.no_activity")

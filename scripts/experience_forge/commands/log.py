@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     lines = [receipt_lines.of(where, one) for one in found]
     out.data({"entry": stored.entry.id, "deliveries": [line.to_json() for line in lines]})
     for line in lines:
-        out.line(line.text(out.text))
+        out.line(line.text(out.text, out.word, out.moment))
     if not lines:
         out.say("recall.never", id=stored.entry.id)
     return 0

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     })
     out.say("recall.session", session=session)
     for line in given:
-        out.line(f"{line.entry}\n" + line.text(out.text))
+        out.line(f"{line.entry}\n" + line.text(out.text, out.word, out.moment))
     for one in withheld:
         out.say("recall.withheld", id=one.get("entry"), at=one.get("at"))
     if not given and not withheld:

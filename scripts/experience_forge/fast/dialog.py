@@ -9,6 +9,10 @@ import re
 
 from .visible import escape, rows
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from collections.abc import Mapping
+
 COLUMNS = 72
 TEXTS = {
     "en": {
@@ -33,6 +37,27 @@ TEXTS = {
         "project": "本项目的 CLAUDE.md（{name}）", "describe": "experience-forge：你选 Yes 之后才保存",
     },
 }  # fmt: skip
+REFUSALS = {
+    "en": {
+        "shape": "nothing was run; one entry per command, only this line: {line}",
+        "subagent": "nothing was run; a subagent can't ask for consent: the main session has to",
+        "nobody": "nothing was run, the proposal is kept: no person can answer here; "
+                  "the user can run `{line} review` in a terminal",
+        "unreadable": "nothing was run; there is no readable proposal '{id}'",
+        "changed": "nothing was run; the proposal '{id}' changed since it was shown: "
+                   "show it again and use the line printed there",
+        "warnings": "the findings of the scan can't be read",
+    },
+    "zh": {
+        "shape": "没有运行；一条命令只确认一个提案，而且只写这一行：{line}",
+        "subagent": "没有运行；子代理不能请求确认，须由主会话来做",
+        "nobody": "没有运行，提案仍然保留：这里没有人能回答；用户可以在终端运行 `{line} review`",
+        "unreadable": "没有运行；没有可读的提案“{id}”",
+        "changed": "没有运行；提案“{id}”在显示之后又变了：请重新显示，并使用那里打印的一行",
+        "warnings": "读不出扫描的结果",
+    },
+}  # fmt: skip
+_SETTING = re.compile(r"^language:[ \t]*['\"]?(en|zh)['\"]?[ \t]*(?:#.*)?$", re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z_]+):(?:[ \t]+(.*))?")
 _RULE = re.compile(r"\*\*(?:rule|通用规则|规则)[:：]?\*\*[:：]?[ \t\u3000]*(.*)", re.IGNORECASE)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f",
@@ -72,6 +97,21 @@ def language(found: dict[str, str], text: str) -> str:
     if found.get("language") in TEXTS:
         return found["language"]
     return "zh" if re.search("[\u4e00-\u9fff]", text) else "en"
+
+
+def user_language(home: str, environ: "Mapping[str, str]") -> str:
+    """`zh` or `en`: the setting as `store.config` writes it, else the locale."""
+    try:
+        with open(os.path.join(home, "config.yaml"), encoding="utf-8") as file:
+            chosen = _SETTING.search(file.read(65536))
+    except (OSError, ValueError):
+        chosen = None
+    if chosen:
+        return chosen.group(1)
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if environ.get(name):
+            return "zh" if environ[name].lower().startswith("zh") else "en"
+    return "en"
 
 
 def reason(text: str, digest: str, warnings: list[str]) -> str:

@@ -38,7 +38,7 @@ def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
         return None
     refusal, text, found = _checked(launcher, command, context)
     if found is None:
-        return _answer("deny", refusal)
+        return _answer("deny", _refusal(refusal, launcher, command, context))
     now = receipts.clock()
     if not receipts.mark_call(folder, call, session, now):
         return None
@@ -46,16 +46,16 @@ def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
     receipt = receipts.mint(folder, proposal, digest, session, call, command, now)
     # The whole input is ours: run_in_background, timeouts and a misleading description are gone.
     changed = {"command": dialog.command(command, receipt, text), "description": dialog.description(text)}
-    return _answer("ask", dialog.reason(text, digest, warnings(str(context.home), proposal)), changed)
+    return _answer("ask", dialog.reason(text, digest, warnings(str(context.home), proposal, text)), changed)
 
 
-def warnings(home: str, proposal: str) -> list[str]:
+def warnings(home: str, proposal: str, text: str) -> list[str]:
     """Findings of the scan, as the command that made the proposal computed them; texts."""
     try:
         with open(os.path.join(home, "proposals", proposal + ".json"), "rb") as file:
             found = json.loads(file.read().decode("utf-8")).get("warnings") or []
     except (OSError, ValueError, AttributeError):
-        return ["the findings of the scan can't be read"]
+        return [dialog.REFUSALS[dialog.language(dialog.fields(text), text)]["warnings"]]
     if not isinstance(found, list):
         found = [found]
     return [_warning(each) for each in found]
@@ -69,32 +69,32 @@ def _ours(record: "dict[str, Any]", context: "Any") -> bool:
 
 
 def _checked(launcher: str, command: str, context: "Any") -> tuple[str, str, tuple[str, str] | None]:
-    """Checks 4 to 7: `(refusal, "", None)` or `("", text, (id, digest))`."""
+    """Checks 4 to 7: `(name of the refusal, "", None)` or `("", text, (id, digest))`."""
     found = confirm_line.read(launcher, command)
     if found is None:
-        line = confirm_line.write(launcher, "<id>", "<digest>")
-        return "nothing was run; one entry per command, only this line: " + line, "", None
+        return "shape", "", None
     if context.data.get("agent_id"):
-        return "nothing was run; a subagent can't ask for consent: the main session has to", "", None
+        return "subagent", "", None
     environ = context.environ
     if environ.get("CLAUDE_CODE_ENTRYPOINT") != "cli" or environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "1":
-        return (
-            "nothing was run, the proposal is kept: no person can answer here; "
-            "the user can run `%s review` in a terminal" % confirm_line.quote(launcher)
-        ), "", None
+        return "nobody", "", None
     proposal, digest = found
     try:
         with open(os.path.join(str(context.home), "proposals", proposal + ".md"), "rb") as file:
             data = file.read(MAX_BYTES + 1)
         text = data.decode("utf-8")
     except (OSError, ValueError):
-        return "nothing was run; there is no readable proposal '%s'" % proposal, "", None
+        return "unreadable", "", None
     if hashlib.sha256(data).hexdigest() != digest:
-        return (
-            "nothing was run; the proposal '%s' changed since it was shown: "
-            "show it again and use the line printed there" % proposal
-        ), "", None
+        return "changed", "", None
     return "", text, found
+
+
+def _refusal(name: str, launcher: str, command: str, context: "Any") -> str:
+    texts = dialog.REFUSALS[dialog.user_language(str(context.home), context.environ)]
+    line = confirm_line.quote(launcher) if name == "nobody" else confirm_line.write(launcher, "<id>", "<digest>")
+    shown = confirm_line.read(launcher, command)
+    return texts[name].format(id=shown[0] if shown else "", line=line)
 
 
 def _warning(found: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,18 +36,41 @@ class Line:
         """As commands print it in JSON."""
         return asdict(self)
 
-    def text(self, message: Callable[..., str]) -> str:
-        """As a person reads it; `message` gives the texts in the user's language."""
+    def text(self, message: Callable[..., str], word: Callable[[str, str], str], moment: Callable[[str], str]) -> str:
+        """As a person reads it.
+
+        Args:
+            message, word, moment: texts, words and times as the user reads them (see `report.Output`).
+        """
+        head = message(
+            "recall.delivery", at=moment(self.at), session=self.session, place=self.place,
+            form=word("form", self.form), characters=self.characters, why=self._why(message),
+        )
         verdict = message(f"recall.verdict_{self.verdict}")
-        head = f"  {self.at}  {self.session}  {self.place}  {self.form}, {self.characters}: {self.why}"
-        lines = [head, f"    {verdict}"]
-        if self.source and self.source_exists:
-            lines[1] += f": {self.source}"
-        elif self.source:
-            lines[1] += f": {message('recall.source_gone', source=self.source)}"
-            if self.excerpt:
-                lines.append(f"    “{self.excerpt}”")
+        source = self.source if self.source_exists else message("recall.source_gone", source=self.source)
+        lines = [head, "    " + (message("words.count", name=verdict, count=source) if self.source else verdict)]
+        if self.source and not self.source_exists and self.excerpt:
+            lines.append(f"    “{self.excerpt}”")
         return "\n".join(lines)
+
+    def _why(self, message: Callable[..., str]) -> str:
+        """The reason in the user's language: hooks write theirs in English, since they read no texts."""
+        for name, form in _WHY:
+            found = form.fullmatch(self.why)
+            if found:
+                return message(f"recall.why_{name}", **found.groupdict())
+        return self.why
+
+
+_WHY = tuple((name, re.compile(form)) for name, form in (
+    ("signature", r"error signature, (?P<share>\d+) % seen"),
+    ("place", r"project, branch and commits, score (?P<score>[\d.]+)"),
+    ("project", r"an entry of this project"),
+    ("asked", r"the model asked for it"),
+    ("loaded", r"always loaded, or with its skill"),
+    ("words", r"words"),
+    ("search", r"search, score (?P<score>[\d.]+)"),
+))
 
 
 def of(home: Home, exposure: Mapping[str, Any]) -> Line:
