@@ -8,10 +8,22 @@ import json
 import pytest
 
 from experience_forge import cli, shared
-from experience_forge.core import codec
+from experience_forge.core import codec, projection
 from experience_forge.model import Condition, Consent, Guard, Kind, Source, Status, Track
-from experience_forge.store import backtest, entries, files, home, journal, ledger, library, proposals
+from experience_forge.store import (
+    backtest,
+    entries,
+    files,
+    home,
+    journal,
+    ledger,
+    library,
+    proposals,
+    templates,
+    tidying,
+)
 from helpers import confirm, entry
+from helpers_sessions import Transcript
 from test_store_library import dying_at
 
 
@@ -113,8 +125,6 @@ def test_siblings_with_other_errors_are_never_merged(capsys):
 def test_a_merge_that_loses_a_trigger_is_refused():
     """What fired in a kept session has to fire there after the merge; a lost place is named."""
     where = home.current()
-    from experience_forge.store import tidying
-
     folder = backtest.folder(where)
     files.make_folder(folder)
     lines = [{"v": 1, "session": "s1", "client": "claude-code", "cwd": "/w", "started": "", "path": ""},
@@ -299,3 +309,110 @@ def test_list_and_digest_know_states_and_last_deliveries(capsys):
     assert week["delivered"] == {"shown": 1} and week["sessions"] == 1
     assert run(capsys, "status", "--track", "profile")[1]["entries"]["personal"] == 0
     assert run(capsys, "status", "--track", "personal")[1]["entries"]["personal"] == 2
+
+
+def test_a_merge_of_what_does_not_read_as_the_same_warns_with_the_share(capsys):
+    """Unrelated entries are merged only with a warning that says how little they have in common."""
+    confirm(entry("use-pnpm"))
+    confirm(entry("tabs", title="Indent with tabs", aliases=("缩进用制表符",), sections=said("Indent with tabs."),
+                  applies_when=(Condition(path="**/*.go"),), fails_when=()))
+    code, made = run(capsys, "merge", "use-pnpm", "tabs")
+    (warning,) = made["warnings"]
+    assert code == 0 and "use-pnpm" in warning and "0.0" in warning
+    assert proposals.load(home.current(), made["proposal"]["id"]).meta["warnings"] == [warning]
+    confirm(pool())
+    confirm(pool_again())
+    assert run(capsys, "merge", "pool-dry", "pool-scaled")[1]["warnings"] == []
+
+
+def test_entries_about_different_errors_are_not_merged_even_when_asked_to(capsys):
+    """Error signatures that differ are two cases: `merge` refuses, and names them."""
+    confirm(pool())
+    confirm(pool("disk-full", title="Postgres stops: no space left on device", aliases=("磁盘满了",),
+                 applies_when=(Condition(error="could not extend file: No space left on device"),)))
+    assert cli.main(["merge", "pool-dry", "disk-full"]) == 1
+    assert "different errors" in capsys.readouterr().err
+    assert proposals.all(home.current()) == []
+
+
+def test_a_merged_entry_fires_wherever_a_parent_fired(capsys):
+    """In kept sessions the merge of two pitfalls fires in all places of both, by error, command and symptom."""
+    where = home.current()
+    confirm(pool())
+    confirm(pool_again())
+    folder = backtest.folder(where)
+    files.make_folder(folder)
+    shown = "FATAL: remaining connection slots are reserved for superuser connections"
+    transcript = Transcript("s1").prompt("deploy").run("kubectl logs api", shown, failed=True)
+    transcript.prompt("why do the pgbouncer pods fail?").run("kubectl get pods", "ok")
+    path = transcript.write(where.root.parent / "s1.jsonl")
+    backtest.refresh(where, [path])
+    parents = [entries.get(where, name).entry for name in ("pool-dry", "pool-scaled")]
+    fired = [tidying._fires(where, parent) for parent in parents]
+    assert all(fired)
+    _, merged = tidying.merged(where, ["pool-dry", "pool-scaled"])
+    assert tidying._fires(where, merged) >= set().union(*fired)
+
+
+def test_contradicting_lines_of_the_profile_are_marked_until_decided(own_home):
+    """As soon as the second is confirmed both say so in the loaded file; after a decision neither does."""
+    client = own_home / ".claude"
+    skill = client / "skills" / "experience-forge"
+    skill.mkdir(parents=True)
+    record = {"version": "0.1.0", "home": str(home.current().root), "python": "python3", "hooks": True}
+    (skill / ".installed.json").write_text(json.dumps(record), encoding="utf-8")
+    trigger = {"applies_when": (Condition(command="pip install *"),), "track": Track.PROFILE}
+    for name, title, alias, rule in (
+        ("by-poetry", "Dependencies by Poetry", "python 用 poetry", "Use Poetry to manage dependencies."),
+        ("by-uv", "uv manages our environments", "用 uv", "Manage dependencies with uv."),
+    ):
+        draft = proposals.create(home.current(), "draft", codec.render(
+            entry(name, title=title, aliases=(alias,), sections=said(rule), **trigger)), {}, name)
+        say_yes(draft.id)
+    profile = client / "rules" / "experience-forge" / "profile.md"
+    lines = [line for line in profile.read_text(encoding="utf-8").splitlines() if line.startswith("- ")]
+    assert len(lines) == 2 and all("undecided" in line for line in lines)
+    assert all(any(f"[{name}], undecided" in line for line in lines) for name in ("by-uv", "by-poetry"))
+    where = home.current()
+    plan = tidying.plan(where, entries.load_all(where), journal.now()[:10])
+    (step,) = [s for s in plan.steps if s.kind == "contradiction"]
+    assert cli.main(["tidy", "--apply", step.id, "--keep", "by-uv"]) == 0
+    (proposal,) = proposals.all(home.current())
+    say_yes(proposal.id)
+    text = profile.read_text(encoding="utf-8")
+    assert "by-uv" in text and "by-poetry" not in text and "undecided" not in text
+
+
+def test_the_narrower_scope_is_named_in_the_profile_and_not_in_a_teams_file():
+    """A profile line says which entry counts where it applies; a project's block does not name personal entries."""
+    broad = entry("broad", track=Track.PROFILE, sections=said("Use Poetry."))
+    narrow = entry("narrow", track=Track.PROJECT, project="p1", sections=said("Use uv."))
+    settings = projection.Settings("en", "forge", False, {}, conflicts={
+        "broad": ("narrow", "narrow"), "narrow": ("broad", "narrow")})
+    text = projection.project([broad], settings, templates.shipped()).files["profile"]
+    assert "Use Poetry. (until you decide, [narrow] counts where it applies)" in text
+    assert "broad" not in projection.blocks([narrow], settings, templates.shipped())["narrow"]
+
+
+def test_the_worker_keeps_the_plan_ready(capsys):
+    """After a change the worker finds the contradictions of the whole library once, and then rests."""
+    confirm(entry("one", sections=said("Always squash commits."), title="Always squash commits"))
+    confirm(entry("two", sections=said("Never squash commits."), title="Never squash commits"))
+    where = home.current()
+    assert tidying.catch_up(where) == {"planned": True, "changed": True}
+    assert set(tidying.conflicts(where)) == {"one", "two"}
+    assert tidying.catch_up(where) == {"planned": False, "changed": False}
+
+
+def test_two_open_drafts_never_claim_one_entry(capsys, tmp_path):
+    """A second lesson with the same name gets its own id at once, and the same text again is the same draft."""
+    for number in (1, 2, 1):
+        path = tmp_path / "draft.md"
+        given = entry("same-name", title="Use pnpm here", sections=said(f"Use pnpm for reason {number}."))
+        path.write_text(codec.render(given), encoding="utf-8")
+        run(capsys, "draft", "--from", str(path), "--track", "personal")
+    found = {p.id: p.text.split("\nid: ")[1].split("\n")[0] for p in proposals.all(home.current())}
+    assert found == {"same-name": "same-name", "same-name-2": "same-name-2"}
+    for name in found:
+        say_yes(name)
+    assert {s.entry.id for s in entries.load_all(home.current()).entries} == set(found)

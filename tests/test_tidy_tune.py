@@ -305,6 +305,7 @@ def test_thresholds_that_make_no_sense_are_refused(capsys):
 def test_the_form_of_a_draft_is_a_draft(kind, language):
     """What `draft --form` prints, filled in as it stands, is a valid entry of its kind."""
     text = templates.form(home.current(), kind, language)
-    text = re.sub(r'review: ".*"', "review: 2026-12-31", text).replace("signals: [rework]\n", "id: a-form\ntrack: personal\n")
+    text = text.replace("signals: [rework]\n", "id: a-form\ntrack: personal\n")
+    text = re.sub(r'review: ".*"', "review: 2026-12-31", text)
     made = codec.parse(text)
     assert made.kind is kind and made.language == language and made.rule and made.aliases and made.applies_when

@@ -13,7 +13,7 @@ from .clients import claude_code
 from .core import changes
 from .errors import ForgeError, Refused, Text
 from .model import Consent
-from .store import derived, entries, files, library, log, proposals, settle
+from .store import derived, entries, files, library, log, proposals, settle, tidying
 from .store.home import Home
 from .store.library import Applied
 from .store.proposals import Proposal
@@ -58,6 +58,7 @@ def carry_out(home: Home, proposal: Proposal, consent: Consent) -> Done:
     warnings: list[str] = []
     try:
         derived.update(home, applied)
+        tidying.keep_up(home, _touched(applied))
     except ForgeError as error:
         warnings.append(f"{error.what}; {error.hint}")
     targets: Sequence[Path] = ()
@@ -67,6 +68,11 @@ def carry_out(home: Home, proposal: Proposal, consent: Consent) -> Done:
         except ForgeError as error:
             warnings.append(f"{error.what}; {error.hint}")
     return Done(applied, tuple(targets), tuple(warnings))
+
+
+def _touched(applied: Applied) -> list[str]:
+    keys = [write.key for write in applied.change.writes if not write.key.startswith("@")]
+    return [key.rpartition("/")[2].removesuffix(".md") for key in keys]
 
 
 def refresh(home: Home) -> list[Path]:

@@ -56,6 +56,22 @@ def merge(home: Home, ids: Sequence[str], text: Say, told: Entry | None = None) 
     return merging.merge(bases, entry, "\n".join(lines))
 
 
+def doubts(home: Home, change: Change, text: Say) -> list[str]:
+    """Of a merge: which of its parents we would not call the same, and how much they have in common.
+
+    Raises:
+        Refused: when the errors of two of them differ.
+    """
+    if change.change != "merge":
+        return []
+    parents = [tidying.base_of(home, str(parent)).entry for parent in change.data.get("parents", ())]
+    return [
+        text("tidy.merge_unlike", one=one, other=other, share=f"{relation.share:.2f}",
+             apart="; ".join(f"{why} {words}".strip() for why, words in relation.apart.items()) or "-")
+        for one, other, relation in tidying.unlike(parents)
+    ]
+
+
 def checked(told: Entry) -> Entry:
     """A text that somebody wrote for a merged entry, when it may be proposed.
 
@@ -109,9 +125,10 @@ def outdate(home: Home, entry_id: str, reason: str, text: Say) -> Change:
     return merging.status(base, Status.OUTDATED, reason[:300], journal.now()[:10], summary)
 
 
-def propose(home: Home, step_id: str, change: Change) -> Proposal:
+def propose(home: Home, step_id: str, change: Change, warnings: Sequence[str] = ()) -> Proposal:
     """Put a change into the inbox."""
-    return shared.propose(home, change, f"{change.change}-{_name(change)}"[:64].rstrip("-"), {"step": step_id})
+    meta: dict[str, object] = {"step": step_id, "warnings": list(warnings)}
+    return shared.propose(home, change, f"{change.change}-{_name(change)}"[:64].rstrip("-"), meta)
 
 
 def targets(home: Home, change: Change) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from ..core.changes import Change as Update
 from ..core.rendering import Book
 from ..errors import Refused
 from ..model import Entry, Status, Track
-from ..store import config, effects, entries, files, grown, launcher, log, measure_rules, projects, ruleset, templates
+from ..store import config, effects, entries, files, grown, launcher, log, measure_rules, projects, ruleset, templates, tidying
 from ..store.home import Home
 from . import claude_files, claude_skill
 from .claude_files import Change, Install
@@ -212,7 +212,7 @@ def _settings(home: Home, hooks: bool) -> projection.Settings:
         language=config.language(), command=launcher.launcher(home), hooks=hooks, domains=rules.domains,
         merged={str(one): str(other) for one, other in merged.items()} if isinstance(merged, dict) else {},
         usefulness=_usefulness(home), withheld=measure_rules.under_test(home),
-        salt=claude_files.salt(home),
+        salt=claude_files.salt(home), conflicts=tidying.conflicts(home),
     )  # fmt: skip
 
 

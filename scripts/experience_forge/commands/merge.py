@@ -22,7 +22,9 @@ EPILOG = """examples:
 Both parents stay as superseded. The merged entry is refused when it would not fire in a kept session
 in which a parent fired.
 
-JSON: {"proposal": {"id", "change", "digest", "text", "confirm_command"}}"""
+Entries that do not tell of the same thing are merged with a warning; never those whose errors differ.
+
+JSON: {"proposal": {"id", "change", "digest", "text", "confirm_command"}, "warnings"}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,18 +39,26 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     shared.begin(where)
     change = tidy_steps.merge(where, args.ids, out.text, _told(args.source))
+    doubts = tidy_steps.doubts(where, change, out.text)
     text = changes.render(change)
     if args.dry_run:
-        out.data({"proposal": {"id": "", "change": "merge", "text": text}})
+        out.data({"proposal": {"id": "", "change": "merge", "text": text}, "warnings": doubts})
         out.line(text.rstrip("\n"))
+        _warn(doubts, out)
         return 0
-    proposal = tidy_steps.propose(where, "", change)
+    proposal = tidy_steps.propose(where, "", change, doubts)
     command = confirm_command(where, proposal.id, proposal.digest)
     out.data({"proposal": {"id": proposal.id, "change": "merge", "digest": proposal.digest,
-                           "text": proposal.text, "confirm_command": command}})
+                           "text": proposal.text, "confirm_command": command}, "warnings": doubts})
     out.line(proposal.text.rstrip("\n"))
+    _warn(doubts, out)
     out.talk(out.text("library.proposal_open", command=command))
     return 0
+
+
+def _warn(doubts: list[str], out: Output) -> None:
+    for doubt in doubts:
+        out.talk(doubt)
 
 
 def _told(source: str | None) -> Entry | None:

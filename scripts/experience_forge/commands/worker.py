@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import shared
-from ..clients import meaning
+from ..clients import claude_code, meaning
 from ..errors import ForgeError, Refused
 from ..report import Output
-from ..store import candidates, files, home, log, outcomes, proofs, settle
+from ..store import candidates, files, home, log, outcomes, proofs, settle, tidying
 
 HELP = "catch up on ended sessions: settle consents, leave candidates, check deliveries, judge outcomes"
 HIDDEN = True
@@ -19,7 +19,7 @@ EPILOG = """examples:
   experience-forge worker          what the hooks start in the background
 
 It ends at once when another worker runs.
-JSON: {"settled", "candidates", "proofs", "outcomes"}"""
+JSON: {"settled", "candidates", "proofs", "outcomes", "meaning", "tidying"}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +36,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     parts: dict[str, Callable[[home.Home], Any]] = {
         "settled": settle.settle, "candidates": candidates.catch_up,
         "proofs": proofs.catch_up, "outcomes": outcomes.catch_up, "meaning": meaning.catch_up,
+        "tidying": tidying.catch_up,
     }
     done: dict[str, Any] = {}
     try:
@@ -52,6 +53,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
                     log.fault("worker", f"{name}: {error}")
             if done.get("settled", {}).get("proved") or done.get("settled", {}).get("revoked"):
                 shared.refresh(where)
+            elif done.get("tidying", {}).get("changed"):
+                claude_code.project(where)
     except Refused:
         out.data({"busy": True})
         return 0

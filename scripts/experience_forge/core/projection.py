@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..fast import visible
 from ..model import Entry, Track
@@ -41,7 +41,8 @@ class Settings:
 
     `command` is the full path of the command; `merged` names the domain in whose skill another one's
     entries stand; `usefulness` orders entries (more is better, missing is 0); `withheld` are ids under
-    test, which leave the index; `salt` tells our line about further entries from a teammate's.
+    test, which leave the index; `salt` tells our line about further entries from a teammate's; `conflicts`
+    gives for an entry the one that it contradicts, and which of the two counts until decided (or neither).
     """
 
     language: str
@@ -52,6 +53,7 @@ class Settings:
     usefulness: Mapping[str, float] = field(default_factory=dict)
     withheld: frozenset[str] = frozenset()
     salt: str = "000000"
+    conflicts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,11 @@ def project(entries: Iterable[Entry], settings: Settings, book: Book) -> Project
 def blocks(entries: Iterable[Entry], settings: Settings, book: Book) -> dict[str, str]:
     """The blocks of one project by their id, most useful first, within the share, markers included."""
     mine = order((e for e in entries if e.track is Track.PROJECT), settings.usefulness)
-    texts = {entry.id: block(entry, book) for entry in mine[:_BLOCKS_TRIED]}
+    # A team reads these: of what contradicts them only another block of the same file is named.
+    here = {entry.id for entry in mine}
+    named = {name: pair for name, pair in settings.conflicts.items() if pair[0] in here}
+    settings = replace(settings, conflicts=named)
+    texts = {entry.id: block(entry, book, settings) for entry in mine[:_BLOCKS_TRIED]}
     costs = {name: _cost_of_block(name, text, book) for name, text in texts.items()}
     if sum(costs.values()) <= PROJECT_TOKENS and len(costs) == len(mine):
         return texts
@@ -108,9 +114,9 @@ def _more(left: int, settings: Settings, book: Book) -> str:
     return book.render("project-more", settings.language, {"left": left}).strip("\n")
 
 
-def block(entry: Entry, book: Book) -> str:
+def block(entry: Entry, book: Book, settings: Settings | None = None) -> str:
     """The text of one entry's block in a project's file."""
-    values = _values(entry, book)
+    values = _values(entry, book, settings)
     values = {**values, "title": _clipped(values["title"], 80), "trigger": _clipped(values["trigger"], 100)}
     return book.render("project-block", entry.language, values).strip("\n")
 
@@ -137,14 +143,19 @@ def short_form(entry: Entry, target: str, book: Book) -> str:
     return book.render("short", entry.language, values).rstrip("\n")
 
 
-def _values(entry: Entry, book: Book) -> dict[str, str]:
+def _values(entry: Entry, book: Book, settings: Settings | None = None) -> dict[str, str]:
     title, rule = one_line(entry.title), one_line(entry.rule)
+    other, wins = settings.conflicts.get(entry.id, ("", "")) if settings else ("", "")
+    if other:
+        # Side by side and unmarked, two rules that can't both hold would make the model choose by chance.
+        mark = book.render("conflict-mark", entry.language, {"id": entry.id, "other": other, "wins": wins})
+        rule = f"{rule} {mark.strip()}"
     return {"id": entry.id, "title": title, "rule": rule, "trigger": trigger(entry, book)}
 
 
 def _list(name: str, mine: Sequence[Entry], share: int, settings: Settings, book: Book) -> tuple[str, list[Entry]]:
     def line(entry: Entry) -> str:
-        values = _values(entry, book)
+        values = _values(entry, book, settings)
         limit = 60 if name == "profile" else 80
         values = {**values, "title": _clipped(values["title"], 100), "trigger": _clipped(values["trigger"], limit)}
         return book.render(f"{name}-line", settings.language, values).rstrip("\n")
@@ -224,7 +235,7 @@ def _skill(domain: str, mine: Sequence[Entry], settings: Settings, book: Book) -
     other = known.name("en" if settings.language == "zh" else "zh") if known else domain
 
     def line(entry: Entry) -> str:
-        return book.render("domain-line", settings.language, _values(entry, book)).rstrip("\n")
+        return book.render("domain-line", settings.language, _values(entry, book, settings)).rstrip("\n")
 
     head = _front_matter(domain, name, other, mine, settings, book)
 

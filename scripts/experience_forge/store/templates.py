@@ -6,6 +6,7 @@ that an update of the skill changes what a client loads only after one consent (
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from collections.abc import Collection, Mapping
@@ -157,7 +158,7 @@ def tuned(book: Book, tuning: str, base: str = "") -> Book:
         old = re.search(rf"^## {re.escape(name)}[ \t]*\n.*?^```jinja\n(.*?\n)```$", text, re.MULTILINE | re.DOTALL)
         if old:
             text = text[: old.start(1)] + own + text[old.end(1):]
-    result = parse(text)
+    result = _complete(parse(text))
     faults = check(result)
     if faults:
         raise Invalid(Text("errors_store.tuning_render"), Text("errors_store.tuning_render_hint"), faults)
@@ -233,10 +234,15 @@ def _base(home: Home) -> Book:
     for text in (_confirmed(home, RENEWED), _read(_kept(home))):
         try:
             if text is not None:
-                return parse(text)
+                return _complete(parse(text))
         except Invalid:
             continue
     return shipped()
+
+
+def _complete(book: Book) -> Book:
+    """An earlier version's templates, and those that it did not have yet: of them nobody was shown another text."""
+    return dataclasses.replace(book, templates={**shipped().templates, **book.templates})
 
 
 def _with_own(home: Home, base: Book) -> Book:

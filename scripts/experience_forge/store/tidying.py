@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..core import codec, merging, pairs, tidy, tracks
+from ..core import clusters, codec, merging, pairs, tidy, tracks
 from ..core.merging import Base
 from ..core.tidy import Facts, Plan, Step
 from ..errors import Refused, Text
+from ..fast import signature
 from ..model import Entry, Status, Track
 from . import (
     backtest,
@@ -35,6 +36,8 @@ from . import (
 from .entries import Library, StoredEntry
 from .home import Home
 
+NEAREST = 12
+"""Of a large library a changed entry is judged against so many near ones at once; the next plan judges all."""
 RULES = ("tidy", "contradictions", "calibration")
 
 
@@ -80,17 +83,95 @@ def plan(home: Home, library: Library, today: str) -> Plan:
 
 def keep_contradictions(home: Home, found: Plan) -> None:
     """Write `derived/contradictions.json`: for each entry the ones it contradicts and which of them wins for now."""
-    pairs_of: dict[str, list[dict[str, str]]] = defaultdict(list)
+    pairs_of: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for step in found.steps:
         if step.kind == "contradiction":
             one, other = step.entries
             wins = str(step.values["wins"])
-            pairs_of[one].append({"with": other, "wins": wins})
-            pairs_of[other].append({"with": one, "wins": wins})
+            pairs_of[one].append((other, wins))
+            pairs_of[other].append((one, wins))
+    _keep(home, pairs_of)
+
+
+def catch_up(home: Home) -> dict[str, Any]:
+    """Keep what tidying goes by ready, after the library changed: for the worker, so that a plan starts at once.
+
+    Returns:
+        `planned` (whether there was something to do) and `changed` (whether contradictions are others now).
+    """
+    mark = home.derived / "planned.json"
+    seq = max((int(r["seq"]) for r in journal.read(home) if r.get("what") in ("change", "revoked", "proof")), default=0)
+    try:
+        if json.loads(files.read_text(mark)) == seq:
+            return {"planned": False, "changed": False}
+    except (FileNotFoundError, Refused, ValueError):
+        pass
+    before = conflicts(home)
+    plan(home, entries.load_all(home), journal.now()[:10])
+    files.write_text(mark, json.dumps(seq))
+    return {"planned": True, "changed": conflicts(home) != before}
+
+
+def conflicts(home: Home) -> dict[str, tuple[str, str]]:
+    """For each entry that contradicts another one which is still there: that one's id, and which of them counts."""
+    found = {}
+    active: set[str] | None = None
+    for name, others in _contradictions(home).items():
+        if active is None:
+            active = {one.entry.id for one in entries.load_all(home).deliverable()}
+        there = [(other, wins) for other, wins in others if other in active]
+        if name in active and there:
+            # The one that takes precedence over this entry is what a reader has to know first.
+            found[name] = next((pair for pair in there if pair[1] == pair[0]), there[0])
+    return found
+
+
+def keep_up(home: Home, changed: Sequence[str]) -> None:
+    """Bring the contradictions of these entries up to date, so that deliveries say so at once.
+
+    Args:
+        changed: ids of entries that were written, or taken away.
+    """
+    stored = entries.load_all(home).deliverable()
+    kept = {
+        name: [pair for pair in others if pair[0] not in changed]
+        for name, others in _contradictions(home).items() if name not in changed
+    }
+    for one in stored:
+        if one.entry.id in changed:
+            for other in _contradicted(home, one.entry, stored):
+                winner = tidy.narrower(one.entry, other)
+                wins = winner.id if winner else "-"
+                kept.setdefault(one.entry.id, []).append((other.id, wins))
+                if other.id not in changed:
+                    kept.setdefault(other.id, []).append((one.entry.id, wins))
+    _keep(home, {name: others for name, others in kept.items() if others})
+
+
+def _contradicted(home: Home, entry: Entry, stored: Sequence[StoredEntry]) -> list[Entry]:
+    others = [one.entry for one in stored if one.entry.id != entry.id]
+    if len(others) > clusters.ALL_PAIRS:
+        found = sketches.of(home, stored, rules().contradictions.choices, rules_digest())
+        near_by = tidy.near(entry, [one.entry for one in stored], found, rules(), NEAREST)
+        return [other for other, relation in near_by if relation.what == pairs.CONTRADICTION]
+    judge = pairs.Judge([entry, *others], rules())
+    return [other for place, other in enumerate(others, 1) if judge.relation(0, place).what == pairs.CONTRADICTION]
+
+
+def _contradictions(home: Home) -> dict[str, list[tuple[str, str]]]:
+    try:
+        data = json.loads(files.read_text(home.derived / "contradictions.json"))
+        return {name: [(str(one["with"]), str(one["wins"])) for one in found] for name, found in data.items()}
+    except (FileNotFoundError, Refused, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _keep(home: Home, found: Mapping[str, Sequence[tuple[str, str]]]) -> None:
     path = home.derived / "contradictions.json"
-    if pairs_of or path.exists():
+    if found or path.exists():
+        document = {name: [{"with": other, "wins": wins} for other, wins in others] for name, others in found.items()}
         with contextlib.suppress(Refused):
-            files.write_text(path, json.dumps(pairs_of, ensure_ascii=False))
+            files.write_text(path, json.dumps(document, ensure_ascii=False))
 
 
 def near(home: Home, entry: Entry, count: int) -> list[dict[str, Any]]:
@@ -167,6 +248,33 @@ def merged(home: Home, ids: Sequence[str], text: Entry | None = None) -> tuple[l
     if lost:
         raise Refused(Text("errors_store.merge_silent"), Text("errors_store.merge_silent_hint"), lost)
     return bases, entry
+
+
+def unlike(entries_: Sequence[Entry]) -> list[tuple[str, str, pairs.Relation]]:
+    """Pairs among entries that are to be merged and that we would not call the same, each with what it is.
+
+    Raises:
+        Refused: when the errors of two of them differ: those are two cases, however alike they read.
+    """
+    judge = pairs.Judge(entries_, rules())
+    found = []
+    for other in range(1, len(entries_)):
+        for one in range(other):
+            relation = judge.relation(one, other)
+            names = entries_[one].id, entries_[other].id
+            if "error" in relation.apart or _errors_apart(entries_[one], entries_[other]):
+                raise Refused(Text("errors_tidy.errors_differ", one=names[0], other=names[1]),
+                              Text("errors_tidy.errors_differ_hint"))
+            if relation.what != pairs.SAME:
+                found.append((*names, relation))
+    return found
+
+
+def _errors_apart(one: Entry, other: Entry) -> bool:
+    """Whether each is known by errors of which none has half its words in one of the other's."""
+    mine, theirs = ([set(signature.words(c.error)) for c in entry.applies_when if c.error] for entry in (one, other))
+    return bool(mine and theirs) and not any(
+        len(a & b) * 2 >= min(len(a), len(b)) for a in mine for b in theirs)
 
 
 def lost_fires(home: Home, parents: Sequence[Entry], entry: Entry) -> list[Text]:
