@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 
 import pytest
 
-from experience_forge import cli, shared
-from experience_forge.core import codec, projection
+from experience_forge import cli, shared, tidy_steps
+from experience_forge.core import codec, growing, merging, projection, tidy
+from experience_forge.core.changes import Change
 from experience_forge.model import Condition, Consent, Guard, Kind, Source, Status, Track
 from experience_forge.store import (
     backtest,
@@ -21,8 +23,9 @@ from experience_forge.store import (
     proposals,
     templates,
     tidying,
+    tuned,
 )
-from helpers import confirm, entry
+from helpers import confirm, entry, tree
 from helpers_sessions import Transcript
 from test_store_library import dying_at
 
@@ -416,3 +419,80 @@ def test_two_open_drafts_never_claim_one_entry(capsys, tmp_path):
     for name in found:
         say_yes(name)
     assert {s.entry.id for s in entries.load_all(home.current()).entries} == set(found)
+
+
+def moved_home(own_home):
+    """A home with one entry for each kind of change, and a proposal of each."""
+    where = home.current()
+    confirm(entry("old", cites=()))
+    confirm(entry("wide", track=Track.PROJECT, project="p1", origin="stated",
+                  sources=(Source("s", "2026-01-01", "in all projects please"),)))
+    confirm(entry("keep", track=Track.PROFILE))
+    made = {"status": tidy_steps.outdate(where, "old", "gone", lambda name, **values: name)}
+    step = tidy.Step("widen-x", "widen", ("wide",), "said_general", {"hint": "x", "title": "t"})
+    (made["move"],) = tidy_steps.changes_of(where, step, lambda name, **values: name)
+    text = "---\ndescription: text\n---\nbody\n"
+    skill = growing.Grown("a-work-experience", "text", text, 1, 1, ("keep",), "command")
+    made["grow"] = growing.change(skill, "", [], "en", "summary")
+    wanted = {"scoring.weights.design": 1, "tuning.leave_out": ["tags"]}
+    made["tuning"] = Change("tuning", "tune", "", "", "en", "x", {}, tuned.writes(where, wanted))
+    return {kind: tidy_steps.propose(where, "", change) for kind, change in made.items()}
+
+
+@pytest.mark.parametrize("kind", ["status", "move", "grow", "tuning"])
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "unlink"])
+def test_a_kill_at_any_call_of_a_plans_other_changes_leaves_old_or_new(kind, call, own_home, tmp_path):
+    """Outdating, moving, growing, tuning: after recovery all is as before and the proposal open, or as after."""
+    proposal = moved_home(own_home)[kind]
+    root = home.current().root
+    consent = Consent("terminal", "now", "terminal")
+
+    def state(where):
+        folders = ("entries", "tuning", "skills", "commands", "agents")
+        return {name: data for name, data in tree(where.root).items() if name.split("/")[0] in folders}
+
+    def copied(name):
+        shutil.copytree(root, tmp_path / name)
+        return home.Home(tmp_path / name)
+
+    whole = copied("whole")
+    before = state(whole)
+    library.apply(whole, proposal, consent)
+    after = state(whole)
+    assert before != after
+    for number in range(1, 90):
+        where = copied(f"{number}")
+        calls = files.set_calls(dying_at(call, number))
+        try:
+            library.apply(where, proposal, consent)
+            finished = True
+        except KeyboardInterrupt:
+            finished = False
+        finally:
+            files.set_calls(calls)
+        library.recover(where)
+        assert state(where) in (before, after)
+        assert (state(where) == before) == (proposal.id in [p.id for p in proposals.all(where)])
+        assert journal.check(where) == []
+        shutil.rmtree(where.root)
+        if finished:
+            return
+    raise AssertionError("the change makes more than 90 such calls")
+
+
+def test_a_dry_run_of_a_move_shows_what_every_loaded_file_loses_and_gets(capsys, own_home):
+    """The file that loses the line and the one that gets it are both shown, none is written."""
+    skill = own_home / ".claude" / "skills" / "experience-forge"
+    skill.mkdir(parents=True)
+    record = {"version": "0.1.0", "home": str(home.current().root), "python": "python3", "hooks": True}
+    (skill / ".installed.json").write_text(json.dumps(record), encoding="utf-8")
+    confirm(entry("wide", kind=Kind.PITFALL, track=Track.PERSONAL, sections=pool().sections))
+    shared.refresh(home.current())
+    text = (own_home / ".claude" / "rules" / "experience-forge" / "index.md").read_text(encoding="utf-8")
+    assert "[wide]" in text
+    base = tidying.base_of(home.current(), "wide")
+    change = merging.moved(base, Track.PROFILE, "", "", "2026-09-09", "moved")
+    shown = {target["path"].rpartition("/")[2]: target["diff"] for target in tidy_steps.targets(home.current(), change)}
+    assert set(shown) == {"index.md", "profile.md"}
+    assert "-- [wide]" in shown["index.md"] and "[wide]" in shown["profile.md"]
+    assert (own_home / ".claude" / "rules" / "experience-forge" / "index.md").read_text(encoding="utf-8") == text

@@ -119,7 +119,7 @@ def outdate(home: Home, entry_id: str, reason: str, text: Say) -> Change:
             Text("errors_entry.status_already", id=entry_id, status=Text(f"errors.status_{base.entry.status.value}")),
             Text("errors.see", command="experience-forge show"),
         )
-    before, after = told(Text("errors.status_active")), told(Text("errors.status_outdated")) + " ⚠️"
+    before, after = told(Text("errors.status_active")), "⚠ " + told(Text("errors.status_outdated"))
     values = {"id": entry_id, "before": before, "after": after, "reason": reason}
     summary = text("tidy.summary_status", **values)
     return merging.status(base, Status.OUTDATED, reason[:300], journal.now()[:10], summary)
@@ -132,18 +132,18 @@ def propose(home: Home, step_id: str, change: Change, warnings: Sequence[str] = 
 
 
 def targets(home: Home, change: Change) -> list[dict[str, str]]:
-    """The client files that the new texts of a change would be given to, each with its diff."""
-    found = []
+    """Every client file that the change would alter, each with its diff: also those that lose a line."""
+    changed: dict[str, Entry | None] = {}
     for write in change.writes:
-        if write.text is None or write.key.startswith("@"):
-            continue
-        entry = codec.parse(write.text)
-        if entry.status is Status.ACTIVE:
-            try:
-                found += [{"path": str(path), "diff": diff} for path, diff in claude_code.targets(home, entry)]
-            except ForgeError:
-                continue
-    return found
+        if not write.key.startswith("@"):
+            changed.setdefault(write.key.rpartition("/")[2].removesuffix(".md"), None)
+        if write.text is not None and not write.key.startswith("@"):
+            entry = codec.parse(write.text)
+            changed[entry.id] = entry
+    try:
+        return [{"path": str(path), "diff": text} for path, text in claude_code.effects_of(home, changed)]
+    except ForgeError:
+        return []
 
 
 def _name(change: Change) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,20 @@ from ..core.changes import Change as Update
 from ..core.rendering import Book
 from ..errors import Refused
 from ..model import Entry, Status, Track
-from ..store import config, effects, entries, files, grown, launcher, log, measure_rules, projects, ruleset, templates, tidying
+from ..store import (
+    config,
+    effects,
+    entries,
+    files,
+    grown,
+    launcher,
+    log,
+    measure_rules,
+    projects,
+    ruleset,
+    templates,
+    tidying,
+)
 from ..store.home import Home
 from . import claude_files, claude_skill
 from .claude_files import Change, Install
@@ -78,6 +91,18 @@ def targets(home: Home, entry: Entry) -> list[tuple[Path, str]]:
         elif change.note and change.path.name in _FILES[entry.track]:
             found.append((change.path, f"{change.path}: {change.note}\n"))
     return found
+
+
+def effects_of(home: Home, changed: Mapping[str, Entry | None]) -> list[tuple[Path, str]]:
+    """Every file that would be another one if these entries were so (None: not there any more), with its diff."""
+    book = templates.accepted(home)
+    now = _confirmed(home)
+    then = [one for one in now if one.id not in changed]
+    then += [one for one in changed.values() if one is not None and one.status is Status.ACTIVE]
+    before = {change.path: change.after for change in _planned(home, now, book)}
+    after = {change.path: change.after for change in _planned(home, then, book)}
+    texts = ((path, diff(path, before.get(path), after.get(path))) for path in sorted({*before, *after}))
+    return [(path, text) for path, text in texts if text]
 
 
 def renewal(home: Home) -> list[Change]:
@@ -233,5 +258,5 @@ def _seen(data: bytes | None) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("<!-- experience-forge"))
 
 
-__all__ = ["Change", "Install", "diff", "merge_proposal", "plan", "project", "renewal", "renewal_proposal", "targets",
-           "unproject"]  # fmt: skip
+__all__ = ["Change", "Install", "diff", "effects_of", "merge_proposal", "plan", "project", "renewal",
+           "renewal_proposal", "targets", "unproject"]  # fmt: skip
