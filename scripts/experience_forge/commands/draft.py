@@ -110,7 +110,7 @@ def _tell(document: dict[str, Any], out: Output) -> None:
     out.say("draft.score", score=f"{document['score']:g}", word=out.text(
         "draft.stress" if document["stress"] else "draft.suggest" if document["suggest"]
         else "draft.low" if document["score"] else "draft.unscored"))
-    out.say("draft.track", track=document["track"], reason=document["track_reason"])
+    out.say("draft.track", track=out.word("track", document["track"]), reason=document["track_reason"])
     for target in document["targets"]:
         out.say("draft.target", path=target["path"])
     for warning in document["warnings"]:

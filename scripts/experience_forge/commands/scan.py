@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..core import findings, layout
+from ..core import body, findings, layout
 from ..core.findings import Finding
 from ..errors import Refused, Text, Usage
+from ..model import SECTIONS, Kind
 from ..report import Output
 from ..store import candidates, config, home, scanning, session_signals
 from ..store.launcher import launcher
@@ -166,7 +167,7 @@ def _picked(
         )
     group = shown[args.draft - 1]
     item = _document(args.draft, group)
-    skeleton = _skeleton(item)
+    skeleton = _skeleton(item, out.language)
     if not args.dry_run:
         candidates.take(where, item["sessions"][0]["id"])
     command = f"{launcher(where)} draft --from - --json"
@@ -181,7 +182,7 @@ def _picked(
     return {"candidate": item, "skeleton": skeleton, "command": command}
 
 
-def _skeleton(item: dict[str, Any]) -> str:
+def _skeleton(item: dict[str, Any], language: str) -> str:
     """A draft in the stored Markdown form with what is known filled in; the judgement is left to whoever fills it."""
     preference = item["kinds"] == ["preference"]
     quote = " ".join(str(item["quote"]).split()).replace('"', "'")[:160]
@@ -197,5 +198,5 @@ def _skeleton(item: dict[str, Any]) -> str:
         f'sources: [{{session: "{place["id"]}", line: {place["line"]}, quote: "{quote}"}}]',
         "---",
     ]
-    parts = ("Rule", "Why", "How") if preference else ("Scenario", "Symptom", "Root cause", "Right action", "Rule")
-    return "\n".join([*lines, *(f"**{part}** …" for part in parts)])
+    sections = SECTIONS[Kind.PREFERENCE if preference else Kind.PITFALL]
+    return "\n".join([*lines, *(f"**{body.label(name, language)}** …" for name in sections)])

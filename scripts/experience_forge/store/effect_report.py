@@ -139,7 +139,10 @@ def lines_of_one(document: dict[str, Any], text: Text) -> Iterator[str]:
         why = "no_falsifier_short" if document["applies_when"] else "no_trigger_short"
         yield text("effect.not_falsifiable", why=text(f"effect.{why}"))
     elif document["fails_when"]:
-        fails = (" + ".join(f"{name} {value}" for name, value in one.items()) for one in document["fails_when"])
+        fails = (
+            " + ".join(f"{text(f'words.part_{name}')} {value}" for name, value in one.items())
+            for one in document["fails_when"]
+        )
         yield text("effect.falsifiable", fails="; ".join(fails))
     last = document["last"]
     if last is None:
