@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from experience_forge import cli, shared
-from experience_forge.clients import claude_code
+from experience_forge import cli, report, shared
+from experience_forge.clients import ancestry, claude_code
 from experience_forge.errors import ForgeError
 from experience_forge.model import Consent, Track
 from experience_forge.store import entries, files, home, journal, library, proposals, redaction
@@ -33,7 +35,7 @@ class World:
     """A home with entries, an open draft, an installed client and a project, that can be put back."""
 
     def __init__(self, base: Path) -> None:
-        self.base, self.kept = base / "world", base / "kept"
+        self.base, self.kept, self.first = base / "world", base / "kept", base / "first"
         self.home, self.client, self.project = (self.base / name for name in ("forge-home", ".claude", "shop"))
 
     def make(self) -> None:
@@ -54,7 +56,14 @@ class World:
 
         proposals.create(home.current(), "draft", codec.render(text), {}, "three")
         shared.refresh(home.current())
+        shutil.copytree(self.base, self.first)
         shutil.copytree(self.base, self.kept)
+
+    def begin_anew(self) -> None:
+        """As it was before any test changed what is put back."""
+        shutil.rmtree(self.kept)
+        shutil.copytree(self.first, self.kept)
+        self.put_back()
 
     def put_back(self) -> None:
         shutil.rmtree(self.base)
@@ -74,10 +83,10 @@ def world(base, monkeypatch):
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(made.client))
     monkeypatch.setenv("EXPERIENCE_FORGE_HOME", str(made.home))
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "here")
-    if not made.kept.exists():
-        made.make()
+    if made.first.exists():
+        made.begin_anew()
     else:
-        made.put_back()
+        made.make()
     monkeypatch.chdir(made.kept.parent)
     return made
 
@@ -107,21 +116,16 @@ def carried_out(proposal_id):
     return action
 
 
-def moved(world):
-    call("move", "two", "--to", "profile")
-    return carried_out(proposals.all(home.current())[-1].id)
-
-
-def undone(world):
-    call("undo", "two")
-    found = [p.id for p in proposals.all(home.current()) if p.change == "undo"]
-    return carried_out(found[0])
-
-
 def answered(answer, *arguments):
-    """`call`, with a person at the terminal who gives this answer."""
-    with answering(answer):
+    """`call`, with a person who gives this answer at a terminal of theirs, not below a client."""
+    with answering(answer), mock.patch.object(ancestry, "client_above", lambda environ: ""):
         return call(*arguments)
+
+
+def reviewed():
+    """`review` of one draft by a person at a terminal of theirs, who confirms it."""
+    with mock.patch.object(report.Output, "can_ask", True):
+        return answered("c", "review", "three")
 
 
 def restored(world):
@@ -146,12 +150,67 @@ def projected(world):
     return action
 
 
+def confirming(*arguments, change):
+    """Makes a proposal by a command, and carries out the confirmed one."""
+
+    def prepared(world):
+        if world is not None:
+            assert call(*arguments)[0] == 0
+        return carried_out(next(p.id for p in proposals.all(home.current()) if p.change == change))
+
+    return prepared
+
+
+def known_project(world):
+    """The id of the world's project, made known."""
+    from experience_forge.store import projects
+
+    if world is not None:
+        projects.record(home.current(), projects.current(home.current(), str(world.project)))
+    return projects.all(home.current())[0].id
+
+
+def renamed(world):
+    named = known_project(world)
+    return lambda: call("projects", "--rename", named, "billing")
+
+
+def damaged(world):
+    """A home for `doctor --repair`: a torn ledger line, a left-over, no index."""
+    if world is not None:
+        (world.home / "ledger").mkdir(exist_ok=True)
+        (world.home / "ledger" / "s.jsonl").write_bytes(b'{"v": 1, "what": "exposure", "entry": "two"}\n{"torn')
+        shutil.rmtree(world.home / "derived")
+    return lambda: (max(0, call("doctor", "--repair")[0] - 1), "")
+
+
+def scanned(world):
+    """A session in which something was learnt, and none of it read yet."""
+    if world is not None:
+        folder = world.client / "projects" / "-shop"
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = "".join(json.dumps(line) + "\n" for line in session(world))
+        (folder / "5e55.jsonl").write_text(lines, encoding="utf-8")
+    return lambda: call("scan")
+
+
+def session(world):
+    """Lines of a transcript: a wish of the user, and a failure that was mended."""
+    common = {"sessionId": "5e55", "cwd": str(world.project), "version": "2.1.200"}
+    common["timestamp"] = "2026-08-01T10:00:00Z"
+    wishes = ("Always use pnpm, never npm, in this repository.", "No, that is wrong: I said pnpm.")
+    for number, text in enumerate(wishes):
+        yield {**common, "type": "user", "uuid": f"u{number}", "message": {"role": "user", "content": text}}
+        said = {"role": "assistant", "content": [{"type": "text", "text": "You are right, I will use pnpm."}]}
+        yield {**common, "type": "assistant", "uuid": f"a{number}", "message": said}
+
+
 COMMANDS = {
     "draft": lambda world: lambda: call("draft", "--from", "-", stdin=DRAFT),
     "discard": lambda world: lambda: call("discard", "three"),
     "confirm": lambda world: carried_out("three"),
-    "move": moved,
-    "undo": undone,
+    "move": confirming("move", "two", "--to", "profile", change="move"),
+    "undo": confirming("undo", "two", change="undo"),
     "guard": lambda world: lambda: call("guard", "two", "ask"),
     "off": lambda world: lambda: call("off", "--session", "here"),
     "forget": lambda world: lambda: answered("two", "forget", "two"),
@@ -159,6 +218,20 @@ COMMANDS = {
     "restore": restored,
     "projections": projected,
     "worker": lambda world: lambda: call("worker"),
+    "on": lambda world: lambda: (call("off", "--session", "here"), call("on", "--session", "here"))[1],
+    "suggest": lambda world: lambda: call("suggest", "--threshold", "5"),
+    "measure": lambda world: lambda: call("measure", "on"),
+    "projects": renamed,
+    "scan": scanned,
+    "review": lambda world: reviewed,
+    "merge": lambda world: lambda: call("merge", "two", "one"),
+    "merged": confirming("merge", "two", "one", change="merge"),
+    "tune": lambda world: lambda: call("tune", "--set", "scoring.weights.design=1"),
+    "tuned": confirming("tune", "--set", "scoring.weights.design=1", change="tuning"),
+    "outdate": lambda world: lambda: call("outdate", "two", "--reason", "gone"),
+    "outdated": confirming("outdate", "two", "--reason", "gone", change="status"),
+    "guarded": confirming("guard", "two", "ask", change="guard"),
+    "repair": damaged,
 }
 
 

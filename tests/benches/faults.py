@@ -1,11 +1,14 @@
 """Faults from outside, on Linux: `strace -e inject` fails each call on our files, command by command.
 
-    python3 tests/run.py bench faults [--commands draft,confirm] [--faults ENOSPC,EIO,KILL] [--every N]
+    python3 tests/run.py bench faults [--commands draft,confirm] [--faults ENOSPC,EIO,KILL] [--every N] [--minutes M]
 
-Every command is traced once; each of its calls on the data home, the client's folder or the project
+Every writing command is traced once; each of its calls on the data home, the client's folder or the project
 is then made to fail in a run of its own. After each run the library must be the old or the new one,
-the next command must work, and a command that said 0 must have done it. Too long for CI: about a
-second a pair. Last line: one JSON object with pairs, good, and the bad ones by name.
+the next command must work, and a command that said 0 must have done it. After an install or uninstall
+that was cut the settings must hold JSON, the next install must finish, and the uninstall after it must give
+the user's bytes back. Too long for CI: about a second a pair, several for an install; with --every N each
+N-th call, and after --minutes M what is left is left out and counted.
+Last line: one JSON object with pairs, good, and the bad ones by name.
 """
 
 from __future__ import annotations
@@ -28,35 +31,42 @@ CALLS = (
     "chmod", "fchmod", "fchmodat", "truncate", "ftruncate", "rmdir",
 )  # fmt: skip
 FAULTS = ("ENOSPC", "EIO", "EACCES", "KILL")
+INSTALLS = ("install", "uninstall")
 _LINE = re.compile(r"^(?:\[pid\s+\d+\]\s+|\d+\s+)?(?P<call>[a-z0-9]+)\((?P<rest>.*)$")
 
 
 def main() -> int:
     """Run the enumeration, or one child of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--commands", default="draft,discard,confirm,move,undo,guard,forget,backup,restore,projections")
+    parser.add_argument("--commands", default="", help="some of them, by name (default: all)")
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th call (default: each)")
-    parser.add_argument("--child", nargs=2, metavar=("COMMAND", "WHAT"), help=argparse.SUPPRESS)
+    parser.add_argument("--every-install", type=int, default=0, metavar="N", help="the same for install and uninstall")
+    parser.add_argument("--minutes", type=float, default=0, metavar="M", help="stop each command after M minutes")
+    parser.add_argument("--child", metavar="COMMAND", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
-        return child(*args.child)
+        return child(args.child)
     if sys.platform != "linux" or not shutil.which("strace"):
         print("strace on Linux is needed", file=sys.stderr)
         return 1
-    figures = {"pairs": 0, "good": 0, "elsewhere": 0, "bad": []}
+    import test_safety_faults as steps
+
+    figures: dict[str, object] = {"pairs": 0, "good": 0, "elsewhere": 0, "left_out": 0, "bad": []}
+    names = args.commands.split(",") if args.commands else [*steps.COMMANDS, *INSTALLS]
     with tempfile.TemporaryDirectory() as folder:
-        for name in args.commands.split(","):
-            enumerate_command(name, Path(folder) / name, args.faults.split(","), args.every, figures)
+        for name in names:
+            every = (args.every_install or args.every) if name in INSTALLS else args.every
+            enumerate_command(name, Path(folder) / name, args.faults.split(","), every, args.minutes * 60, figures)
     print(json.dumps(figures))
     return 0 if figures["pairs"] == figures["good"] else 1
 
 
-def child(name: str, what: str) -> int:
+def child(name: str) -> int:
     """One command in a process of its own, as it is traced."""
     import test_safety_faults as steps
 
-    action = steps.carried_out(what) if what != "-" else steps.COMMANDS[name](None)
+    action = steps.COMMANDS[name](None)
     try:
         code, said = action()
     except OSError as error:
@@ -66,67 +76,124 @@ def child(name: str, what: str) -> int:
     return code
 
 
-def enumerate_command(name: str, base: Path, faults: list[str], every: int, figures: dict[str, object]) -> None:
+def enumerate_command(
+    name: str, base: Path, faults: list[str], every: int, seconds: float, figures: dict[str, object]
+) -> None:
     """All pairs of one command; adds to the figures and prints one row."""
-    import test_safety_faults as steps
-
-    world = steps.World(base)
-    base.mkdir(parents=True)
-    os.environ.update(HOME=str(world.base), CLAUDE_CONFIG_DIR=str(world.client), EXPERIENCE_FORGE_HOME=str(world.home))
-    os.chdir(base)
-    world.make()
-    what = prepare(name, world, steps)
-    before = steps.library_state()
-    keep(world)
-    command = [sys.executable, str(HERE), "--child", name, what]
+    case = (Installing if name in INSTALLS else Command)(name, base)
     log = base / "trace"
-    plain(command)
-    after = steps.library_state()
-    world.put_back()
-    traced = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}", *command]
-    assert plain(traced)[0] == 0, "the traced run failed"
-    targets = ours(log.read_text(encoding="utf-8", errors="replace"), str(world.base))[::every]
-    good = bad = 0
+    traced = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}", *case.command]
+    code, said = plain(traced)
+    assert code == 0, f"the traced run of {name} failed: {said}"
+    targets = ours(log.read_text(encoding="utf-8", errors="replace"), str(case.world))[::every]
+    good = bad = left = 0
     begun = time.monotonic()
-    for call, ordinal in targets:
+    for at, (call, ordinal) in enumerate(targets):
         for fault in faults:
-            world.put_back()
+            if seconds and time.monotonic() - begun > seconds:
+                left += 1
+                continue
+            case.put_back()
             action = "signal=KILL" if fault == "KILL" else f"error={fault}"
             inject = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e"]
-            code, said = plain([*inject, f"inject={call}:{action}:when={ordinal}", *command])
-            if code != 0 and missed_ours(said, str(world.base)):
+            code, said = plain([*inject, f"inject={call}:{action}:when={ordinal}", *case.command])
+            if code != 0 and missed_ours(said, str(case.world)):
                 figures["elsewhere"] += 1
                 continue
-            trouble = judged(steps, (name, ordinal, fault, False, call), before, after, code, said)
+            trouble = case.judged(at, call, fault, code, said)
             good, bad = good + (not trouble), bad + bool(trouble)
             if trouble:
                 figures["bad"].append(f"{name} {call} {ordinal} {fault}: {trouble}"[:300])
     figures["pairs"] += good + bad
     figures["good"] += good
+    figures["left_out"] += left
     kinds = ", ".join(f"{count} {call}" for call, count in sorted(Counter(call for call, _ in targets).items()))
-    print(f"{name:<12} {good + bad:>5} pairs {bad:>4} bad  {time.monotonic() - begun:>6.0f} s  ({kinds})", flush=True)
+    took = time.monotonic() - begun
+    print(f"{name:<12} {good + bad:>5} pairs {bad:>4} bad {left:>4} left out {took:>6.0f} s  ({kinds})", flush=True)
 
 
-def prepare(name: str, world: object, steps: object) -> str:
-    """Bring the world to where the command starts; returns the proposal that the child carries out, or `-`."""
-    from experience_forge.store import home, proposals
+class Command:
+    """A verb on a world that can be put back."""
 
-    def one(change: str) -> str:
-        return next(p.id for p in proposals.all(home.current()) if p.change == change)
+    def __init__(self, name: str, base: Path) -> None:
+        import test_safety_faults as steps
 
-    if name == "confirm":
-        return "three"
-    if name == "move":
-        steps.call("move", "two", "--to", "profile")
-        return one("move")
-    if name == "undo":
-        steps.call("undo", "two")
-        return one("undo")
-    if name in ("restore", "projections", "backup"):
-        # These take their paths from the world.
-        steps.COMMANDS = {**steps.COMMANDS}
-        steps.COMMANDS[name](world)
-    return "-"
+        self.steps, self.name, self.made = steps, name, steps.World(base)
+        self.world = self.made.base
+        base.mkdir(parents=True)
+        os.environ.update(
+            HOME=str(self.world), CLAUDE_CONFIG_DIR=str(self.made.client), EXPERIENCE_FORGE_HOME=str(self.made.home)
+        )
+        os.environ["CLAUDE_CODE_SESSION_ID"] = "here"
+        os.chdir(base)
+        self.made.make()
+        steps.COMMANDS[name](self.made)
+        self.before = steps.library_state()
+        keep(self.made)
+        self.command = [sys.executable, str(HERE), "--child", name]
+        code, said = plain(self.command)
+        assert code == 0, f"{name} fails without a fault: {said}"
+        self.after = steps.library_state()
+        self.put_back()
+
+    def put_back(self) -> None:
+        self.made.put_back()
+
+    def judged(self, at: int, call: str, fault: str, code: int, said: str) -> str:
+        """What is wrong after a run; empty when all is well."""
+        killed = fault == "KILL"
+        if code == 3 or "Traceback" in said or (code != 0 and not killed and not said.strip()):
+            return f"exit {code}: {said.strip()[-200:]}"
+        try:
+            where = (self.name, at, "kill" if killed else fault, False, call)
+            self.steps.whole(where, self.before, self.after, None if killed else code)
+        except AssertionError as error:
+            return f"exit {code}, {str(error)[:160]}"
+        return ""
+
+
+class Installing:
+    """An install over the user's settings, or its uninstall, with a ready-made environment."""
+
+    SETTINGS = b'{\r\n\t"model": "opus",\r\n\t"hooks": {\r\n\t\t"Stop": [ ]\r\n\t}\r\n}'
+
+    def __init__(self, name: str, base: Path) -> None:
+        from install_helpers import ROOT, Machine
+
+        self.name, self.world, self.kept = name, base / "world", base / "kept"
+        self.machine = Machine(self.world)
+        self.machine.ready_environment()
+        self.machine.settings.write_bytes(self.SETTINGS)
+        for variable in ("CLAUDE_CONFIG_DIR", "EXPERIENCE_FORGE_HOME"):
+            os.environ.pop(variable, None)
+        os.environ["HOME"] = str(self.world)
+        self.install = [sys.executable, str(ROOT / "install.py"), "--yes", "--hooks", "--no-scan"]
+        self.uninstall = [sys.executable, str(ROOT / "install.py"), "--uninstall"]
+        if name == "uninstall":
+            assert plain(self.install)[0] == 0
+        self.command = self.uninstall if name == "uninstall" else self.install
+        shutil.copytree(self.world, self.kept, symlinks=True)
+
+    def put_back(self) -> None:
+        shutil.rmtree(self.world)
+        shutil.copytree(self.kept, self.world, symlinks=True)
+
+    def judged(self, at: int, call: str, fault: str, code: int, said: str) -> str:
+        """What is wrong after a run; empty when all is well."""
+        if "Traceback" in said or (code != 0 and fault != "KILL" and not said.strip()):
+            return f"exit {code}: {said.strip()[-200:]}"
+        try:
+            json.loads(self.machine.settings.read_bytes())
+        except ValueError as error:
+            return f"settings: {error}"
+        if code == 0 and self.name == "uninstall" and self.machine.settings.read_bytes() != self.SETTINGS:
+            return "said done, and the settings are not the user's"
+        self.machine.ready_environment()
+        for step in (self.install, self.uninstall):
+            after, told = plain(step)
+            if after:
+                return f"afterwards {step[2]}: exit {after}: {told.strip()[-160:]}"
+        return "" if self.machine.settings.read_bytes() == self.SETTINGS else "the settings are not the user's"
 
 
 def keep(world: object) -> None:
@@ -164,19 +231,6 @@ def missed_ours(said: str, base: str) -> bool:
     """Whether the fault hit a file of Python or of the tests: the count of calls shifted by a few."""
     named = re.findall(r"Errno \d+\][^\n]*?: '([^'\n]+)'", said)
     return bool(named) and not any(path.startswith(base) for path in named)
-
-
-def judged(steps: object, where: tuple[object, ...], before: object, after: object, code: int, said: str) -> str:
-    """What is wrong after a run; empty when all is well."""
-    killed = where[2] == "KILL"
-    if code == 3 or "Traceback" in said or (code != 0 and not killed and not said.strip()):
-        return f"exit {code}: {said.strip()[-200:]}"
-    try:
-        fault = "kill" if killed else where[2]
-        steps.whole((where[0], where[1], fault, *where[3:]), before, after, None if killed else code)
-    except AssertionError as error:
-        return f"exit {code}, {str(error)[:160]}"
-    return ""
 
 
 if __name__ == "__main__":

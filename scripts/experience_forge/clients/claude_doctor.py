@@ -15,7 +15,7 @@ from ..fast import home as fast_home
 from ..store import files
 from ..store.doctor import Finding, finding
 from ..store.home import Home
-from . import claude_files, claude_settings
+from . import claude_files, claude_settings, hook_probe
 
 SESSIONS_READ = 5
 TAIL_BYTES = 2 * 1024 * 1024
@@ -34,8 +34,7 @@ class Fired:
 def examine(home: Home) -> list[Finding]:
     """Findings about every install of this home, and about foreign hooks."""
     found: list[Finding] = []
-    listed = _json(home.root / "install.json").get("installs", [])
-    installs = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    installs = _installs(home)
     if not installs:
         found.append(finding("note", "install", "not_installed"))
     for install in installs:
@@ -74,7 +73,42 @@ def _install(home: Home, install: Mapping[str, Any]) -> Iterator[Finding]:
             yield finding("warn", "install", "stale_path", what=what, path=path, install=folder / "install.py")
     if not (folder / "scripts" / "hook.py").exists():
         yield finding("warn", "install", "no_hook_file", path=folder)
+    else:
+        yield from _start(str(mark.get("python", "")), folder / "scripts")
     yield from _own_settings(install, mark)
+
+
+def _start(python: str, scripts: Path) -> Iterator[Finding]:
+    probe = hook_probe.look(python, scripts)
+    if probe.damaged:
+        yield finding(
+            "warn", "install", "compiled_damaged", repair=True, path=probe.damaged[0], count=len(probe.damaged)
+        )
+    elif probe.error:
+        yield finding("warn", "install", "hook_fails", path=scripts, error=probe.error)
+
+
+def repair(home: Home, dry_run: bool = False) -> list[tuple[str, dict[str, str]]]:
+    """Compile anew what is damaged in the installs of this home; as `store.doctor.repair`, what was done."""
+    done: list[tuple[str, dict[str, str]]] = []
+    for install in _installs(home):
+        folder = Path(str(install.get("skill_folder", "")))
+        python = str(_json(folder / fast_home.RECORD).get("python", ""))
+        damaged = hook_probe.look(python, folder / "scripts").damaged if python else ()
+        if not damaged:
+            continue
+        if not dry_run:
+            for path in damaged:
+                # Gone first: on a disk that is still full Python then reads the source instead.
+                files.remove(path)
+            hook_probe.compile_all(python, folder / "scripts")
+        done.append(("would_compile" if dry_run else "did_compile", {"path": str(folder), "count": str(len(damaged))}))
+    return done
+
+
+def _installs(home: Home) -> list[dict[str, Any]]:
+    listed = _json(home.root / "install.json").get("installs", [])
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
 def _own_settings(install: Mapping[str, Any], mark: Mapping[str, Any]) -> Iterator[Finding]:

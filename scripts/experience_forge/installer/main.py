@@ -11,8 +11,9 @@ from pathlib import Path
 
 from .. import __version__, wording
 from ..clients import ancestry, claude_settings
-from ..errors import EXIT_INTERRUPTED, EXIT_NEEDS_CONSENT, EXIT_REFUSED, ForgeError, Text, told
+from ..errors import EXIT_INTERRUPTED, EXIT_NEEDS_CONSENT, EXIT_REFUSED, ForgeError, Text, Usage, told
 from ..fast import home as fast_home
+from ..usage import Parser
 from . import machine, record, target, work
 from .target import Target
 from .texts import Voice, can_ask, language
@@ -29,9 +30,9 @@ CLAUDE_CONFIG_DIR and EXPERIENCE_FORGE_HOME are honoured.
 exit codes: 0 done, 1 refused or a part is left for you, 2 usage, 4 needs an answer, 130 interrupted"""
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of install.py."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="install.py", description="Installs experience-forge for Claude Code.", epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
     )  # fmt: skip
@@ -57,20 +58,20 @@ def main(source: str, arguments: Sequence[str]) -> int:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
-    options = parser().parse_args(arguments)
     with wording.speaking(lambda: language(os.environ)):
-        return _bounded(source, options)
+        return _bounded(source, arguments)
 
 
-def _bounded(source: str, options: argparse.Namespace) -> int:
+def _bounded(source: str, arguments: Sequence[str]) -> int:
     try:
+        options = parser().parse_args(arguments)
         voice = Voice(Path(source) / "rules")
         if options.demo:
             from .demo import run as demo
 
             return int(demo(Path(source), voice))
         if options.purge and not options.uninstall:
-            parser().error("--purge goes with --uninstall")
+            raise Usage(Text("errors_install.purge"), Text("errors.see", command="install.py --help"))
         if options.uninstall:
             return _uninstall(Path(source), options, voice)
         return _install(Path(source), options, voice)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..clients import hook_probe
 from ..errors import Refused, Text
 from ..fast.home import RECORD
 from ..store import files
@@ -155,10 +155,16 @@ def prune(folder: Path, top: Path) -> None:
         folder = folder.parent
 
 
-def compile_all(python: str, scripts: Path) -> None:
-    """Compile the package ahead: a user's PYTHONDONTWRITEBYTECODE would make each hook do it anew."""
-    command = [python, "-I", "-S", "-m", "compileall", "-q", str(scripts)]
-    subprocess.run(command, capture_output=True, timeout=300, check=False)
+def compile_all(python: str, scripts: Path) -> str:
+    """Compile the package ahead; compiled files that a full disk cut go, so that Python reads the sources.
+
+    Returns why the hooks would not start; empty when they do.
+    """
+    hook_probe.compile_all(python, scripts)
+    probe = hook_probe.look(python, scripts)
+    for path in probe.damaged:
+        files.remove(path)
+    return (hook_probe.look(python, scripts) if probe.damaged else probe).error
 
 
 def launchers(home: Path, skill: Path, venv_python: Path, base: str) -> dict[Path, str]:

@@ -11,6 +11,7 @@ from .. import __version__
 from ..clients import claude_settings
 from ..errors import Text, Usage
 from ..fast import home as fast_home
+from ..store import home as store_home
 from . import environment, machine, record, skill
 
 
@@ -90,6 +91,7 @@ def make(source: Path, project: str | None, hooks: bool, rules: bool) -> Target:
     Raises:
         Usage: when the project folder does not exist.
     """
+    store_home.check()
     home = Path(fast_home.default_home())
     if project is None:
         client_folder = Path(fast_home.client_folder())

@@ -27,10 +27,10 @@ LOCK_SECONDS = 900.0
 MACHINERY = ("venv", "venv.new", "venv.old", "bin", "derived", "receipts", "logs")
 LOOSE = ("install.json", "install.lock", "settings.lock", "worker.lock", "projections.lock", "vectors.lock", "lock")
 KEPT = (
-    "entries", "proposals", "journal", "ledger", "evidence", "kept", "config.yaml", "projects.json",
+    "entries", "proposals", "journal", "ledger", "evidence", "config.yaml", "projects.json",
     "projections.json", "templates.md", "redaction.key",
 )  # fmt: skip
-UNUSED = tuple(name for name in KEPT if name not in ("kept", "config.yaml"))
+UNUSED = tuple(name for name in KEPT if name != "config.yaml")
 """What goes with an uninstall when nothing was ever confirmed or drafted."""
 REFRESH = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -66,7 +66,7 @@ class Installer:
             in_place = skill.check_target(target.source, target.skill)
             self._environment()
             manifest = {} if in_place else self._copy()
-            skill.compile_all(target.base, target.skill / "scripts")
+            self._compile()
             self._launcher()
             self._record(manifest, in_place)
             self._settings()
@@ -93,6 +93,12 @@ class Installer:
     def _tell_kept(self, edited: list[str], kept: Path) -> None:
         for name in edited:
             self.voice.line("kept", name=name, path=kept / name)
+
+    def _compile(self) -> None:
+        cause = skill.compile_all(self.target.base, self.target.skill / "scripts")
+        if cause:
+            self.failed = True
+            self.voice.talk("hooks_do_not_start", path=self.target.skill, cause=cause)
 
     def _launcher(self) -> None:
         for path, text in self.target.launchers().items():
@@ -251,6 +257,7 @@ def uninstall(target: Target, voice: Voice, only: Path | None, purge: bool) -> b
     if not home.exists() and not record.installs(home):
         return _uninstall_unrecorded(target, voice)
     with _one_at_a_time(home, voice):
+        earlier = _children(home / "kept")
         found = record.installs(home) or [_guess(target)]
         chosen = [one for one in found if only is None or one["skill_folder"] == str(only)]
         if only is not None and not chosen:
@@ -263,9 +270,14 @@ def uninstall(target: Target, voice: Voice, only: Path | None, purge: bool) -> b
         if last:
             _remove_machinery(home)
     if last:
-        _remove_loose(home)
+        _remove_loose(home, keep_record=bool(record.installs(home)) and not purge)
         if purge:
+            for path in earlier:
+                trees.remove(path)
+            # What was kept in this very run was told to the user a moment ago: it stays.
             _purge(home, KEPT)
+            files.remove_empty_folder(home / "kept")
+            files.remove_empty_folder(home)
         elif not _holds_anything(home):
             _purge(home, UNUSED)
     return all(whole)
@@ -289,37 +301,55 @@ def _uninstall_unrecorded(target: Target, voice: Voice) -> bool:
 
 def _remove_install(target: Target, voice: Voice, one: Mapping[str, Any], locked: bool = True) -> bool:
     settings, folder = Path(str(one["settings"])), Path(str(one["skill_folder"]))
-    whole = True
+    whole, there = True, folder.exists()
+    still_held = False
     try:
         # Settings first: no hook may be left that points at files which are gone.
-        _remove_from_settings(target, voice, settings, Trace.from_json(one.get("trace")), locked)
+        there = _remove_from_settings(target, voice, settings, Trace.from_json(one.get("trace")), locked) or there
     except ForgeError as error:
         whole = False
-        voice.talk("settings_still_hold", path=settings, reason=error.what)
+        still_held = _names_us(settings)
+        if still_held:
+            voice.talk("settings_still_hold", path=settings, reason=error.what)
+        else:
+            voice.talk("settings_unread", path=settings, reason=error.what)
     whole = _remove_projections(target, voice, one) and whole
     _remove_skill(target, voice, one, folder)
-    if target.home.exists():
+    if target.home.exists() and not still_held:
+        # While the settings hold us, the record of what stood there before us is needed by the next run.
         record.drop(target.home, folder)
-    voice.line("removed", path=folder)
+    voice.line("removed" if there else "nothing_there", path=folder)
     return whole
 
 
-def _remove_from_settings(target: Target, voice: Voice, path: Path, trace: Trace | None, locked: bool) -> None:
+def _names_us(path: Path) -> bool:
+    """Whether a file that can't be parsed holds our words anywhere."""
+    try:
+        return skill.NAME.encode() in files.read_bytes(path)
+    except (OSError, ForgeError):
+        return True
+
+
+def _remove_from_settings(target: Target, voice: Voice, path: Path, trace: Trace | None, locked: bool) -> bool:
+    """Take what is ours out of the settings; says whether there was anything."""
+
     def change(text: str | None) -> Edited | None:
         return None if text is None else claude_settings.remove(text, trace)
 
     lock = target.settings_lock if locked else Path(os.devnull)
     if not locked:
         before, edited = claude_settings.change_file(path, change, lock=lock, dry_run=True)
-        if edited is not None and edited.text != before:
+        changed = edited is not None and edited.text != before
+        if edited is not None and changed:
             files.write_whole(path, edited.text.encode("utf-8"))
-        return
-    _, edited = claude_settings.change_file(path, change, lock=lock)
+        return changed
+    before, edited = claude_settings.change_file(path, change, lock=lock)
     if edited is not None and edited.changed_by_hand:
         kept = _kept_folder(target.home) / path.name
         text = json.dumps(list(edited.changed_by_hand), ensure_ascii=False, indent=2) + "\n"
         files.write_text(kept, text)
         voice.line("kept", name=path, path=kept)
+    return edited is not None and edited.text != before
 
 
 def _remove_projections(target: Target, voice: Voice, one: Mapping[str, Any]) -> bool:
@@ -369,9 +399,10 @@ def _remove_machinery(home: Path) -> None:
             trees.remove(home / name)
 
 
-def _remove_loose(home: Path) -> None:
+def _remove_loose(home: Path, keep_record: bool) -> None:
     for name in LOOSE:
-        files.remove(home / name)
+        if not (keep_record and name == record.NAME):
+            files.remove(home / name)
     files.remove_empty_folder(home)
 
 
@@ -388,6 +419,10 @@ def _purge(home: Path, names: tuple[str, ...]) -> None:
         for path in home.glob("intent-*.json"):
             files.remove(path)
     files.remove_empty_folder(home)
+
+
+def _children(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
 
 
 def _one_at_a_time(home: Path, voice: Voice) -> Any:

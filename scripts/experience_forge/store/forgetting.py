@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from .home import Home
 class Plan:
     """What forgetting an entry erases or cleans; `digests` are all texts that it ever had.
 
-    `heirs` are the entries that it was merged into; they stay.
+    `heirs` are the entries that it was merged into, at whatever remove, and `parents` those that were merged into
+    it: they may hold the same words, and stay until they are forgotten, too.
     """
 
     id: str
@@ -26,6 +28,12 @@ class Plan:
     files: tuple[Path, ...]
     sessions: tuple[str, ...]
     heirs: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+
+    @property
+    def kin(self) -> tuple[str, ...]:
+        """All entries that may hold words of this one."""
+        return (*self.heirs, *self.parents)
 
 
 def plan(home: Home, entry_id: str) -> Plan:
@@ -48,9 +56,24 @@ def plan(home: Home, entry_id: str) -> Plan:
     touched += [path for path in _line_files(home) if _has_entry(path, entry_id)]
     sessions = tuple(sorted({source.session for source in stored.entry.sources if source.session})) if stored else ()
     touched += [path for path in _evidence_of(home, sessions) if path not in touched]
-    heirs = tuple(s.entry.id for s in entries.load_all(home).entries if entry_id in s.entry.parents)
-    return Plan(entry_id, stored.sha256 if stored else "", stored.key if stored else "", digests,
-                tuple(touched), sessions, heirs)
+    above = {one.entry.id: one.entry.parents for one in entries.load_all(home).entries}
+    below = {name: tuple(heir for heir in above if name in above[heir]) for name in (*above, entry_id)}
+    return Plan(
+        entry_id, stored.sha256 if stored else "", stored.key if stored else "", digests, tuple(touched), sessions,
+        _reached(entry_id, below), tuple(name for name in _reached(entry_id, above) if name in above),
+    )  # fmt: skip
+
+
+def _reached(start: str, steps: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """All names that steps lead to, without the first; each once, so that a ring ends."""
+    found: list[str] = []
+    waiting = [start]
+    while waiting:
+        for name in steps.get(waiting.pop(), ()):
+            if name not in found and name != start:
+                found.append(name)
+                waiting.append(name)
+    return tuple(found)
 
 
 def carry_out(home: Home, planned: Plan) -> list[Path]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import Refused, Text
 from ..fast import home as fast_home
 
 
@@ -68,6 +70,23 @@ class Home:
 def current() -> Home:
     """The data home of this process, by its environment."""
     return Home(Path(str(fast_home.default_home())))
+
+
+def check() -> None:
+    """See that the data home can be one, before anything else is tried: one refusal for all commands.
+
+    Raises:
+        Refused: when the environment names a relative path (each folder would get a home of its own), or when the
+            path, or what stands above it, is no folder.
+    """
+    own = os.environ.get("EXPERIENCE_FORGE_HOME", "")
+    if own and not os.path.isabs(os.path.expanduser(own)):
+        raise Refused(Text("errors_store.home_relative", path=own), Text("errors_store.home_hint"))
+    for path in (current().root, *current().root.parents):
+        if path.is_dir():
+            return
+        if path.is_symlink() or path.exists():
+            raise Refused(Text("errors_store.home_no_folder", path=path), Text("errors_store.home_hint"))
 
 
 def skill_folder() -> Path:
