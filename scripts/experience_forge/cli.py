@@ -180,6 +180,7 @@ def _run(given: list[str]) -> int:
     namespace = parser_of(given[0]).parse_args(given[1:])
     from .store import config, home, receipts, ruleset
 
+    home.check()
     language = config.language()
     dry = bool(getattr(namespace, "dry_run", False))
     out = Output(as_json=namespace.json, language=language, texts=ruleset.messages(language), dry_run=dry)
