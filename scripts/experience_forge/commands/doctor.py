@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     repaired: list[tuple[str, dict[str, str]]] = []
     if args.repair:
-        repaired = doctor.repair(where, doctor.stamp(), args.dry_run)
+        repaired = [*doctor.repair(where, doctor.stamp(), args.dry_run), *claude_doctor.repair(where, args.dry_run)]
         if not args.dry_run:
             shared.refresh(where)
     findings = [*claude_doctor.examine(where), *_projections(where), *doctor.examine(where)]
