@@ -4,8 +4,9 @@
 
 Copies the sample sessions until they have the size asked for, then measures in one run: `json.loads`
 of the standard library over every line; the first scan; a second scan with 1 MB new; the peak memory
-of the first scan with its helpers; the Stop hook on a 50 MB transcript with one new turn. The last
-line is one JSON object.
+of the first scan with its helpers; the Stop hook on a 50 MB transcript with one new turn. Seconds
+passed count. Where other work takes the cores, so that two processes get no more than one would, the
+processor time of all processes says what is to be done: `..._cpu_...`. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -24,21 +25,23 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HOOK = "import sys; sys.path.insert(0, sys.argv[1]); import hook; hook.main()"
 BASE = getattr(sys, "_base_executable", None) or sys.executable
 MEASURED = """
-import json, resource, sys, time
+import json, os, resource, sys, time
 from pathlib import Path
 from experience_forge.store import home, scanning, session_signals
 if __name__ == "__main__":
     paths = sorted(Path(sys.argv[1]).rglob("*.jsonl"))
+    before = sum(os.times()[:4])
     begun = time.perf_counter()
     result = scanning.scan(home.current(), paths)
     groups = scanning.grouped(result, 3.0)
     scanning.keep_evidence(home.current(), groups[:10])
     taken = time.perf_counter() - begun
+    spent = sum(os.times()[:4]) - before
     unit = 1024 if sys.platform != "darwin" else 1
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     helper = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
     found = {"changed": result.changed, "groups": len(groups)}
-    print(json.dumps({"seconds": taken, "own": own, "helper": helper, **found}))
+    print(json.dumps({"seconds": taken, "cpu": spent, "own": own, "helper": helper, **found}))
 """
 
 
@@ -65,20 +68,25 @@ def measure(folder: Path, samples: list[Path], size_mb: int, runs: int) -> dict[
     """All figures by name; times in seconds, sizes in megabytes."""
     sessions = folder / "sessions"
     size = copy(samples, sessions, size_mb * 1_000_000)
-    loads, first = [], []
+    loads, spent, first = [], [], []
     for run in range(runs):
+        before = time.process_time()
         loads.append(timed(json_loads, sessions))
+        spent.append(time.process_time() - before)
         first.append(scan(folder / f"home{run}", sessions))
     scanned = sorted(first, key=lambda one: one["seconds"])[len(first) // 2]
     grow(sessions, samples)
     second = scan(folder / f"home{runs - 1}", sessions)
     stop, bare = stop_hook(folder, samples)
-    base = statistics.median(loads)
+    base, base_cpu = statistics.median(loads), statistics.median(spent)
     return {
         "size_mb": round(size / 1e6, 1),
         "json_loads_s": round(base, 3),
         "first_scan_s": round(scanned["seconds"], 3),
         "first_scan_ratio": round(scanned["seconds"] / base, 3),
+        "json_loads_cpu_s": round(base_cpu, 3),
+        "first_scan_cpu_s": round(scanned["cpu"], 3),
+        "first_scan_cpu_ratio": round(scanned["cpu"] / base_cpu, 3),
         "second_scan_s": round(second["seconds"], 3),
         "second_scan_ratio": round(second["seconds"] / scanned["seconds"], 4),
         "memory_mb": round(scanned["own"] / 1e6, 1),

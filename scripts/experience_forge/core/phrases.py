@@ -206,6 +206,7 @@ class Phrases:
         self._hints = _indexed(self.cues)
         self._by_start: dict[str, list[tuple[str, str, set[int]]]] = {}
         self._known: dict[str, tuple[tuple[str, set[int]], ...]] = {}
+        self._idle: set[str] = set()
         self._asked = 0
         if faults:
             raise Invalid(Text("errors_entry.phrases_fault"), Text("errors.restore_file"), faults)
@@ -266,7 +267,7 @@ class Phrases:
                     found |= numbers
             return found
         known = self._known
-        for token in set(text.split()):
+        for token in set(text.split()) - self._idle:
             held = known.get(token)
             for hint, numbers in self._held_by(token) if held is None else held:
                 if hint in text:
@@ -282,10 +283,15 @@ class Phrases:
         starts = {token[place : place + size] for size in (1, 2, 3) for place in range(len(token))}
         some = [item for start in starts for item in self._by_start.get(start, ())]
         held = tuple((hint, numbers) for word, hint, numbers in some if word in token)
-        if len(token) <= WORD_KEPT:
-            if len(self._known) >= WORDS_KEPT:
-                self._known.clear()
+        if len(token) > WORD_KEPT:
+            return held
+        if len(self._known) + len(self._idle) >= WORDS_KEPT:
+            self._known.clear()
+            self._idle.clear()
+        if held:
             self._known[token] = held
+        else:
+            self._idle.add(token)
         return held
 
     def _first(self, cue: Cue, parts: _Parts, before: Before, plain: str) -> str:
