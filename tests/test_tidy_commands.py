@@ -496,3 +496,42 @@ def test_a_dry_run_of_a_move_shows_what_every_loaded_file_loses_and_gets(capsys,
     assert set(shown) == {"index.md", "profile.md"}
     assert "-- [wide]" in shown["index.md"] and "[wide]" in shown["profile.md"]
     assert (own_home / ".claude" / "rules" / "experience-forge" / "index.md").read_text(encoding="utf-8") == text
+
+
+def test_all_steps_of_a_kind_can_be_confirmed_and_undone_as_one(capsys):
+    """With --together the merges of a plan are one proposal, one confirmation, one undo."""
+    confirm(pool())
+    confirm(pool_again())
+    for name in ("squash-one", "squash-two"):
+        confirm(entry(name, title="Squash the commits of a branch", aliases=("合并提交",),
+                      sections=said("Squash the commits of a branch before it is merged."),
+                      applies_when=(Condition(command="git merge *"),)))
+    before = {s.entry.id: s.sha256 for s in entries.load_all(home.current()).entries}
+    _, made = run(capsys, "tidy", "--apply", "--kind", "merge", "--together")
+    (proposal,) = made["proposals"]
+    done = say_yes(proposal["id"])
+    assert len([s for s in entries.load_all(home.current()).deliverable() if s.entry.parents]) == 2
+    _, back = run(capsys, "undo", str(done.applied.record["seq"]))
+    say_yes(back["proposal"]["id"])
+    assert {s.entry.id: s.sha256 for s in entries.load_all(home.current()).entries} == before
+
+
+def test_the_entry_to_keep_must_be_one_of_the_two(capsys):
+    """Another id than those of the step is named as what it is."""
+    confirm(entry("one", sections=said("Always squash commits."), title="Always squash commits"))
+    confirm(entry("two", sections=said("Never squash commits."), title="Never squash commits"))
+    (step,) = steps_of(capsys, "contradiction")
+    assert cli.main(["tidy", "--apply", step["id"], "--keep", "nope"]) == 1
+    assert "'nope' is neither" in capsys.readouterr().err
+
+
+def test_what_was_only_observed_says_so_in_the_profile():
+    """A stated line stands as it is; an observed one carries how often and in how many sessions it was seen."""
+    seen = tuple(Source(f"s{number % 3}", "2026-01-01", "q") for number in range(4))
+    stated = entry("stated", track=Track.PROFILE, sections=said("Use pnpm."), sources=seen)
+    observed = entry("observed", track=Track.PROFILE, origin="observed", sections=said("Use tabs."), sources=seen)
+    settings = projection.Settings("en", "forge", False, {})
+    text = projection.project([stated, observed], settings, templates.shipped()).files["profile"]
+    assert "Use tabs. (seen 4 times in 3 sessions, not tested)" in text and "Use pnpm. (seen" not in text
+    zh = projection.project([dataclasses.replace(observed, language="zh")], settings, templates.shipped())
+    assert "3 次会话里见过 4 次，未经检验" in zh.files["profile"]

@@ -155,6 +155,11 @@ class Entry:
         """The one-line rule that always-on files and hooks deliver."""
         return self.section("rule")
 
+    @property
+    def seen(self) -> tuple[int, int]:
+        """How often, and in how many sessions, its sources saw it."""
+        return len(self.sources), len({source.session for source in self.sources if source.session})
+
 
 class EventKind(str, Enum):
     """One normalised step of a session."""

@@ -36,7 +36,8 @@ def changes_of(home: Home, step: Step, text: Say, keep: str = "") -> list[Change
     if step.kind == "contradiction":
         if keep not in step.entries:
             one, other = step.entries
-            raise Refused(text("tidy.keep_needed", id=step.id), text("tidy.keep_hint", one=one, other=other))
+            what = text("tidy.keep_other", keep=keep, id=step.id) if keep else text("tidy.keep_needed", id=step.id)
+            raise Refused(what, text("tidy.keep_hint", one=one, other=other))
         other = next(entry_id for entry_id in step.entries if entry_id != keep)
         return [outdate(home, other, text("tidy.contradicted", id=keep), text)]
     if step.kind == "outdated":
@@ -52,7 +53,8 @@ def merge(home: Home, ids: Sequence[str], text: Say, told: Entry | None = None) 
     """The change that makes one entry of several; errors as `tidying.merged`."""
     bases, entry = tidying.merged(home, ids, told)
     lines = [text("tidy.summary_merge", ids=", ".join(entry.parents), id=entry.id)]
-    lines += tidy.counted([base.entry for base in bases])
+    lines += [text("tidy.observed" if times != 1 else "tidy.observed_once", id=name, times=times, sessions=sessions)
+              for name, times, sessions in tidy.counted([base.entry for base in bases])]
     return merging.merge(bases, entry, "\n".join(lines))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import shared, tidy_steps
-from ..core import changes, tidy
+from ..core import changes, merging, tidy
 from ..core.changes import Change
 from ..core.tidy import Plan, Step
 from ..errors import ForgeError, Usage
@@ -35,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=tidy.KINDS, metavar="KIND",
                         help=f"show or apply only steps of this kind: {', '.join(tidy.KINDS)}")
     parser.add_argument("--keep", default="", metavar="ID", help="of a contradiction: the entry that stays")
+    parser.add_argument("--together", action="store_true",
+                        help="with --apply: one proposal for all of them, to be confirmed and undone as one")
     parser.add_argument("--dry-run", action="store_true", help="with --apply: print what would be proposed")
 
 
@@ -78,6 +80,9 @@ def _tell(step: Step, out: Output) -> None:
     out.prose(f"- {step.id}: {out.text(f'tidy.reason_{step.reason}', **step.values)}")
     for line in step.evidence:
         out.prose(f"  {line}")
+    for name, times, sessions in step.observed:
+        said = "tidy.observed" if times != 1 else "tidy.observed_once"
+        out.prose("  " + out.text(said, id=name, times=times, sessions=sessions))
     if step.kind == "contradiction":
         one, other = step.entries
         out.prose(f"  {out.text('tidy.how_contradiction', id=step.id, one=one, other=other)}")
@@ -88,14 +93,19 @@ def _tell(step: Step, out: Output) -> None:
 def _apply(where: home.Home, steps: Sequence[Step], args: argparse.Namespace, out: Output) -> int:
     made: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
+    found: list[tuple[str, Change]] = []
     for step in steps:
+        if step.kind == "grow":
+            skipped.append({"step": step.id, "what": out.text("tidy.how_grow", domain=step.values["domain"])})
         try:
-            for change in tidy_steps.changes_of(where, step, out.text, args.keep):
-                made.append(_proposed(where, step, change, args.dry_run, out))
+            found += [(step.id, change) for change in tidy_steps.changes_of(where, step, out.text, args.keep)]
         except ForgeError as error:
             if len(steps) == 1:
                 raise
             skipped.append({"step": step.id, "what": error.what})
+    if args.together and len(found) > 1:
+        found = _together(found, out)
+    made = [_proposed(where, step_id, change, args.dry_run, out) for step_id, change in found]
     out.data({"proposals": made, "skipped": skipped, "dry_run": bool(args.dry_run)})
     for item in skipped:
         out.talk(out.text("tidy.skipped", id=item["step"], what=item["what"]))
@@ -104,22 +114,33 @@ def _apply(where: home.Home, steps: Sequence[Step], args: argparse.Namespace, ou
     return 0
 
 
-def _proposed(where: home.Home, step: Step, change: Change, dry_run: bool, out: Output) -> dict[str, Any]:
+def _together(found: Sequence[tuple[str, Change]], out: Output) -> list[tuple[str, Change]]:
+    """One change in place of several; they must be of one kind, since the dialog asks one question."""
+    kinds = sorted({change.change for _, change in found})
+    if len(kinds) > 1:
+        raise Usage(out.text("tidy.together_kinds", kinds=", ".join(kinds)), out.text("tidy.together_hint"))
+    title = out.text("tidy.together_title", count=len(found), kind=out.word("change", kinds[0]))
+    one = merging.together([change for _, change in found], title, out.text("tidy.together_summary", count=len(found)))
+    return [(" ".join(step_id for step_id, _ in found), one)]
+
+
+def _proposed(where: home.Home, step_id: str, change: Change, dry_run: bool, out: Output) -> dict[str, Any]:
     affected = tidy_steps.targets(where, change)
     if dry_run:
         out.line(changes.render(change).rstrip("\n"))
         for target in affected:
             out.say("tidy.would", path=target["path"])
             out.line(target["diff"].rstrip("\n"))
-        return {"id": "", "step": step.id, "change": change.change, "title": change.title, "targets": affected}
-    proposal = tidy_steps.propose(where, step.id, change)
+        return {"id": "", "step": step_id, "change": change.change, "title": change.title, "targets": affected}
+    proposal = tidy_steps.propose(where, step_id, change)
     out.say("tidy.proposal", id=proposal.id, change=out.word("change", change.change), title=change.title)
     return {
-        "id": proposal.id, "step": step.id, "change": change.change, "digest": proposal.digest, "title": change.title,
+        "id": proposal.id, "step": step_id, "change": change.change, "digest": proposal.digest, "title": change.title,
         "confirm_command": confirm_command(where, proposal.id, proposal.digest), "targets": affected,
     }
 
 
 def _document(step: Step) -> dict[str, Any]:
     return {"id": step.id, "kind": step.kind, "entries": list(step.entries), "reason": step.reason,
-            "values": dict(step.values), "evidence": list(step.evidence)}
+            "values": dict(step.values), "evidence": list(step.evidence),
+            "observed": [{"id": name, "times": times, "sessions": sessions} for name, times, sessions in step.observed]}

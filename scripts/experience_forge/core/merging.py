@@ -70,6 +70,14 @@ def merge(bases: Sequence[Base], entry: Entry, summary: str, change: str = "merg
     return Change(change, entry.title, entry.rule, entry.track.value, entry.language, summary, data, tuple(writes))
 
 
+def together(changes_: Sequence[Change], title: str, summary: str) -> Change:
+    """Several changes of one kind as one, to be confirmed and undone as one."""
+    first = changes_[0]
+    writes = tuple(write for one in changes_ for write in one.writes)
+    lines = "\n".join([summary, *(line for one in changes_ for line in one.summary.split("\n"))])
+    return Change(first.change, title, "", "", first.language, lines, {}, writes)
+
+
 def status(base: Base, to: Status, reason: str, today: str, summary: str) -> Change:
     """The change of an entry's status; the text stays, for audit."""
     return _rewritten(base, summary, today, status=to, status_reason=reason)

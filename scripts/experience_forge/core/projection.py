@@ -145,12 +145,21 @@ def short_form(entry: Entry, target: str, book: Book) -> str:
 
 def _values(entry: Entry, book: Book, settings: Settings | None = None) -> dict[str, str]:
     title, rule = one_line(entry.title), one_line(entry.rule)
+    if settings and entry.track is Track.PROFILE and entry.origin == "observed" and not _tested(entry, settings):
+        times, sessions = entry.seen
+        mark = book.render("observed-mark", entry.language, {"times": times, "sessions": sessions})
+        rule = f"{rule} {mark.strip()}"
     other, wins = settings.conflicts.get(entry.id, ("", "")) if settings else ("", "")
     if other:
         # Side by side and unmarked, two rules that can't both hold would make the model choose by chance.
         mark = book.render("conflict-mark", entry.language, {"id": entry.id, "other": other, "wins": wins})
         rule = f"{rule} {mark.strip()}"
     return {"id": entry.id, "title": title, "rule": rule, "trigger": trigger(entry, book)}
+
+
+def _tested(entry: Entry, settings: Settings) -> bool:
+    """Whether measuring has come to a claim about an entry: only that gives it more than a match's worth."""
+    return abs(settings.usefulness.get(entry.id, 0.0)) > 1.0
 
 
 def _list(name: str, mine: Sequence[Entry], share: int, settings: Settings, book: Book) -> tuple[str, list[Entry]]:

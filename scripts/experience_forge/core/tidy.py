@@ -56,7 +56,10 @@ class Lifetimes:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: `reason` names a message `tidy.reason_<reason>` with `values`; `evidence` are lines to show."""
+    """One step: `reason` names a message `tidy.reason_<reason>` with `values`; `evidence` are lines to show.
+
+    `observed` holds (id, times, sessions) of entries that were only observed.
+    """
 
     id: str
     kind: str
@@ -64,6 +67,7 @@ class Step:
     reason: str
     values: Mapping[str, Any] = field(default_factory=dict)
     evidence: tuple[str, ...] = ()
+    observed: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -173,18 +177,13 @@ def _merges(judge: pairs.Judge, same: Mapping[Pair, float], clashes: Mapping[Pai
         kind, reason = ("widen", "alike_in_projects") if len(projects) > 1 else ("merge", "same")
         lines = tuple(f"{entry.id}: {entry.title}" for entry in entries)
         values = {"count": len(ids), "share": round(min(shares), 2), "projects": len(projects)}
-        steps.append(Step(step_id(kind, ids), kind, ids, reason, values, (*lines, *counted(entries))))
+        steps.append(Step(step_id(kind, ids), kind, ids, reason, values, lines, counted(entries)))
     return steps
 
 
-def counted(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Of entries that were only observed: how often and in how many sessions."""
-    found = []
-    for entry in entries:
-        if entry.origin == "observed":
-            sessions = {source.session for source in entry.sources if source.session}
-            found.append(f"{entry.id}: seen {len(entry.sources)} times in {len(sessions)} sessions, not tested")
-    return tuple(found)
+def counted(entries: Sequence[Entry]) -> tuple[tuple[str, int, int], ...]:
+    """Of entries that were only observed: id, how often and in how many sessions."""
+    return tuple((entry.id, *entry.seen) for entry in entries if entry.origin == "observed")
 
 
 def _contradictions(judge: pairs.Judge, clashes: Mapping[Pair, pairs.Relation]) -> list[Step]:
