@@ -14,15 +14,19 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "scripts" / "experience_forge"
 MODULES = sorted(p for p in PACKAGE.rglob("*.py") if p.name != "__init__.py")
 
-TOP = {"cli": 5, "report": 4, "shared": 4, "drafting": 4, "tidy_steps": 4, "errors": 0, "wording": 0, "model": 0}
+TOP = {
+    "cli": 5, "report": 4, "shared": 4, "drafting": 4, "tidy_steps": 4, "usage": 4,
+    "errors": 0, "wording": 0, "model": 0,
+}
 FOLDERS = {"commands": 5, "installer": 5, "store": 3, "clients": 3, "core": 2, "fast": 1}
 MAY = {
-    "cli": {"commands", "store", "report", "errors", "wording", "model", "shared"},
+    "cli": {"commands", "store", "report", "errors", "wording", "usage", "model", "shared"},
     "commands": {
         "shared", "drafting", "tidy_steps", "store", "clients", "core", "fast", "model", "errors", "wording", "report",
     },
     "installer": {
         "installer", "shared", "drafting", "store", "clients", "core", "fast", "model", "errors", "wording", "report",
+        "usage",
     },
     "shared": {"store", "clients", "core", "fast", "model", "errors", "wording"},
     "drafting": {"store", "clients", "core", "fast", "model", "errors", "wording"},
@@ -33,6 +37,7 @@ MAY = {
     "fast": {"fast"},
     "report": {"core", "errors", "fast", "model"},
     "model": set(),
+    "usage": {"errors"},
     "errors": {"wording"},
     "wording": set(),
 }

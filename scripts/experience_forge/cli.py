@@ -6,18 +6,18 @@ import argparse
 import importlib
 import os
 import pkgutil
-import re
 import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 from . import __version__, commands, wording
 from .core import layout
 from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Refused, Text, Usage, told
 from .fast import visible
 from .report import Output
+from .usage import Parser
 
 DESCRIPTION = "Turns what a session taught into entries that you confirmed, and shows whether they help."
 EXIT_CODES = (
@@ -58,35 +58,6 @@ def command_module(verb: str) -> Any:
         if error.name != f"{__package__}.commands.{name}":
             raise
         return importlib.import_module(f".commands.{name}_", __package__)
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are ours: what, a hint, and JSON where it was asked for."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise the fault instead of leaving the process."""
-        told = next((_usage(key, found) for form, key in USAGE if (found := re.fullmatch(form, message))), message)
-        what = Text("errors.usage", verb=self.prog.split()[-1], fault=told)
-        raise Usage(what, Text("errors.see", command=f"{self.prog} --help"))
-
-
-USAGE = (
-    (r"the following arguments are required: (.+)", "required"),
-    (r"unrecognized arguments: (.+)", "unrecognized"),
-    (r"argument (.+?): invalid choice: (.+?) \(choose from (.+)\)", "choice"),
-    (r"argument (.+?): invalid (\w+) value: (.+)", "value"),
-    (r"argument (.+?): expected one argument", "expected_one"),
-    (r"argument (.+?): expected at least one argument", "expected_some"),
-    (r"argument (.+?): expected (\d+) arguments?", "expected_count"),
-    (r"argument (.+?): not allowed with argument (.+)", "not_with"),
-    (r"argument (.+?): ignored explicit argument (.+)", "takes_none"),
-    (r"one of the arguments (.+) is required", "one_required"),
-)
-"""What argparse says of a wrong command line, and the sentence of ours that says the same; else its own stays."""
-
-
-def _usage(key: str, found: re.Match[str]) -> Text:
-    return Text(f"errors.usage_{key}", **dict(zip(("name", "value", "names"), found.groups(), strict=False)))
 
 
 def parser_of(verb: str) -> Parser:

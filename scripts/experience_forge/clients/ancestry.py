@@ -6,6 +6,7 @@ mostly still show where it came from.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from ..store import ruleset
+from ..store import files
+from ..store.home import skill_folder
 
 MAX_DEPTH = 40
 
@@ -24,7 +26,7 @@ def client_above(environ: Mapping[str, str], pid: int | None = None) -> str:
     Args:
         pid: the process whose ancestors are looked at, this one by default.
     """
-    known = ruleset.load("clients")
+    known = _known()
     for name in known["variables"]:
         if environ.get(name):
             return str(name)
@@ -33,6 +35,13 @@ def client_above(environ: Mapping[str, str], pid: int | None = None) -> str:
         if found:
             return found
     return ""
+
+
+def _known() -> dict[str, list[str]]:
+    # Without a YAML library: install.py asks too, on a Python that has none.
+    text = files.read_text(skill_folder() / "rules" / "clients.yaml")
+    lines = (line.partition(": ") for line in text.splitlines())
+    return {name: json.loads(value) for name, colon, value in lines if colon and value.startswith("[")}
 
 
 def client_in(words: list[str], names: list[str], paths: list[str]) -> str:
