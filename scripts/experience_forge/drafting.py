@@ -94,16 +94,20 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     signals = detected.named(signals, _session(options, entry))
     score = scoring.of_kinds([str(signal["kind"]) for signal in signals], ruleset.load("scoring"))
     warnings += [wording.told(Text("errors_tidy.left_out", names=list(dropped)))] if dropped else []
-    warnings += [f"can't be checked for changes: {fault}" for fault in unbound]
-    warnings += [f"{kind}: {count} taken out" for kind, count in sorted(removed.items())]
+    warnings += [wording.told(Text("errors_entry.unchecked", fault=_unbound(fault))) for fault in unbound]
+    warnings += [
+        wording.told(Text("errors_entry.taken_out", kind=kind, count=count)) for kind, count in sorted(removed.items())
+    ]
     if foreign:
         places = [place for place in map(provenance.place, provenance.lowest_sources(entry.sources)) if place]
-        warnings.append(f"source is a {lowest.value}, not the user: {'; '.join(places) or 'no line given'}")
+        source = Text(f"errors_entry.from_{lowest.value}")
+        found = "; ".join(places) or Text("errors_entry.no_line")
+        warnings.append(wording.told(Text("errors_entry.not_the_user", source=source, places=found)))
     if given.ignored:
-        warnings.append(f"ignored, computed by us: {', '.join(given.ignored)}")
+        warnings.append(wording.told(Text("errors_entry.ignored", names=list(given.ignored))))
     untestable = testable.label(entry)
-    if untestable:
-        warnings.append(untestable)
+    if untestable is not None:
+        warnings.append(wording.told(untestable))
     test = backtest.sentence(home, entry, options.language) if entry.applies_when else ""
     meta = {
         "session": options.session or os.environ.get("CLAUDE_CODE_SESSION_ID", ""),
@@ -111,7 +115,7 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
         "signals": signals, "score_lines": list(score.lines),
         "track": entry.track.value, "track_reason": reason, "warnings": warnings, "removed": removed,
         "provenance": lowest.value, "preselected": provenance.preselected(lowest) and not options.imported,
-        "testable": not untestable, "backtest": test,
+        "testable": untestable is None, "backtest": test,
         "near": [*nearness.near(home, entry, 3), *client_memory.near(entry, 3)],
         "base": base.sha256 if base else "",
     }
@@ -218,6 +222,11 @@ def _redacted(entry: Entry) -> tuple[Entry, dict[str, int]]:
             Text("errors_entry.needs_secret_hint"), needed,
         )
     return cleaned, counts
+
+
+def _unbound(fault: str) -> Text:
+    path, _, reason = fault.rpartition(": ")
+    return Text("errors.field_reason", field=path, reason=Text(f"errors_entry.unbound_{reason}"))
 
 
 def _clean_condition(condition: Any, clean: Any) -> Any:

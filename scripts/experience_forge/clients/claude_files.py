@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core import managed_block
 from ..core.managed_block import Edit
-from ..errors import Refused
+from ..errors import Refused, Text, told
 from ..fast import home as fast_home
 from ..store import files
 from ..store.home import Home
@@ -153,7 +153,7 @@ def write(change: Change, again: Callable[[], Change] | None = None) -> Change:
         except Refused as error:
             return replace(change, after=change.before, note=error.what)
         return change
-    return replace(change, after=change.before, note="it changes while we write: try again")
+    return replace(change, after=change.before, note=told(Text("errors_client.changing")))
 
 
 def update_blocks(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from ..errors import Text
 from ..model import Entry
 from . import conditions
 
 
-def label(entry: Entry) -> str:
-    """Why an entry can't be tested, as its label; empty when it can."""
+def label(entry: Entry) -> Text | None:
+    """Why an entry can't be tested, as its label; None when it can."""
     parts = (("applies_when", entry.applies_when), ("fails_when", entry.fails_when))
     missing = [name for name, conditions_ in parts if not conditions_]
     if missing:
-        return f"cannot be tested: no {' and no '.join(missing)}"
+        both = Text("errors_entry.untestable_both")
+        return both if len(missing) > 1 else Text("errors_entry.untestable_one", name=missing[0])
     useless = [name for name, conditions_ in parts if not conditions.matchers(conditions_)]
-    return f"cannot be tested: nothing telling in {' and '.join(useless)}" if useless else ""
+    return Text("errors_entry.untestable_useless", names=useless) if useless else None
