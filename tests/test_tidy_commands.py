@@ -535,3 +535,10 @@ def test_what_was_only_observed_says_so_in_the_profile():
     assert "Use tabs. (seen 4 times in 3 sessions, not tested)" in text and "Use pnpm. (seen" not in text
     zh = projection.project([dataclasses.replace(observed, language="zh")], settings, templates.shipped())
     assert "3 次会话里见过 4 次，未经检验" in zh.files["profile"]
+
+
+def test_the_digest_says_when_there_is_nothing(capsys):
+    """An empty week ends in whole sentences, not in a heading with nothing under it."""
+    assert cli.main(["digest"]) == 0
+    shown = capsys.readouterr().out
+    assert "delivered: nothing" in shown and "nothing is due" in shown and not shown.rstrip().endswith(":")

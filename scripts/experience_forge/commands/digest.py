@@ -17,7 +17,7 @@ EPILOG = """examples:
   experience-forge digest --days 30
 
 JSON: {"since", "saved": [{"id", "title"}], "changed": [{"seq", "at", "change", "entries"}], "delivered": {id: n},
-       "sessions", "proposals", "candidates", "due": {kind: n}, "unused_skills"}"""
+       "sessions", "proposals", "candidates", "due": {kind: n}, "unused_skills": [{"name", "form"}]}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
                 delivered[shown.entry] += 1
                 sessions.add(ledger.session)
     plan = tidying.plan(where, library, today.isoformat())
-    skills = [skill.name for skill in grown.confirmed(where) if grown.use_of(skill, grown.transcripts()).unused]
+    skills = [skill for skill in grown.confirmed(where) if grown.use_of(skill, grown.transcripts()).unused]
     document: dict[str, Any] = {
         "since": since,
         "saved": [{"id": one, "title": by_id[one].entry.title if one in by_id else ""} for one in saved],
@@ -51,7 +51,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
                     for r in records if r.get("change") not in ("draft", "import")],
         "delivered": dict(delivered.most_common()), "sessions": len(sessions),
         "proposals": len(proposals.all(where)), "candidates": len(candidates.waiting(where)),
-        "due": dict(Counter(step.kind for step in plan.steps)), "unused_skills": skills,
+        "due": dict(Counter(step.kind for step in plan.steps)),
+        "unused_skills": [{"name": skill.name, "form": skill.form} for skill in skills],
     }
     out.data(document)
     _tell(document, out)
@@ -69,11 +70,14 @@ def _tell(document: dict[str, Any], out: Output) -> None:
             change = out.word("change", item["change"])
             named = f"{item['seq']} {out.moment(item['at'])} {change}"
             out.line("  - " + out.text("words.count", name=named, count=", ".join(item["entries"])))
-    out.say("tidy.digest_delivered", count=sum(document["delivered"].values()), sessions=document["sessions"])
+    count = sum(document["delivered"].values())
+    out.say("tidy.digest_delivered" if count else "tidy.digest_delivered_none", count=count,
+            sessions=document["sessions"])
     for entry_id, count in list(document["delivered"].items())[:5]:
         out.line(f"  - [{entry_id}] {count}")
     out.say("tidy.digest_open", proposals=document["proposals"], candidates=document["candidates"])
+    out.say("tidy.digest_due" if document["due"] else "tidy.digest_due_none")
     for kind, count in document["due"].items():
         out.line("  - " + out.text("words.count", name=out.text(f"tidy.kind_{kind}"), count=count))
-    for name in document["unused_skills"]:
-        out.line(f"  - ⚠ {name}")
+    for item in document["unused_skills"]:
+        out.say("tidy.digest_unused", name=item["name"], form=out.text(f"tidy.form_{item['form']}"))

@@ -77,7 +77,10 @@ def _show(found: Plan, kind: str | None, count: int, out: Output) -> int:
 
 
 def _tell(step: Step, out: Output) -> None:
-    out.prose(f"- {step.id}: {out.text(f'tidy.reason_{step.reason}', **step.values)}")
+    values = dict(step.values)
+    if "class" in values:
+        values["class"] = out.text(f"tidy.class_{values['class']}")
+    out.prose(f"- {step.id}: {out.text(f'tidy.reason_{step.reason}', **values)}")
     for line in step.evidence:
         out.prose(f"  {line}")
     for name, times, sessions in step.observed:

@@ -168,7 +168,8 @@ def _tell(
             low, high = one.interval
             counts = {what: one.counts.get(what, 0) for what in tuning.OUTCOMES}
             line = "tune_line" if one.answered else "tune_line_open"
-            out.line("  " + out.text(f"tidy.{line}", name=name, taken=one.taken, answered=one.answered,
+            shown = out.word("signal", name) if title == "signals" else name
+            out.line("  " + out.text(f"tidy.{line}", name=shown, taken=one.taken, answered=one.answered,
                                      low=f"{low:.2f}", high=f"{high:.2f}", **counts))
     touched = {name: one for name, one in tables["fields"].items() if one.taken - one.counts.get("accepted", 0)
                or one.counts.get("discarded", 0)}

@@ -195,10 +195,15 @@ def _contradictions(judge: pairs.Judge, clashes: Mapping[Pair, pairs.Relation]) 
         a, b = judge.entries[one], judge.entries[other]
         wins = narrower(a, b)
         values = {"class": clash.what, "one": clash.one, "other": clash.other, "wins": wins.id if wins else "-"}
-        lines = tuple(f"{e.id} ({e.track.value}, {e.guard.value}): {e.rule}" for e in (a, b))
+        lines = tuple(f"{e.id} ({_place(e)}): {e.rule}" for e in (a, b))
         reason = "contradiction_scopes" if wins else "contradiction"
         steps.append(Step(step_id("contradiction", (a.id, b.id)), "contradiction", (a.id, b.id), reason, values, lines))
     return steps
+
+
+def _place(entry: Entry) -> str:
+    guard = "" if entry.guard is Guard.REMIND else f", {entry.guard.value}"
+    return f"{entry.track.value}{guard}"
 
 
 def narrower(one: Entry, other: Entry) -> Entry | None:
