@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core import checks_output, speakers
+from ...core.lazy import Pattern
 from ...model import Event, EventKind, Speaker
 from .base import Lines, Position
 
@@ -20,21 +21,21 @@ CLIENT = "specstory"
 BLOCK_LINES = 4000
 BLOCK_KEPT = 20_000
 
-_HEADER = re.compile(r"^_\*\*(User|Assistant|Agent)\b([^*\n]*)\*\*_\s*$")
-_SESSION = re.compile(r"<!--\s*(.+?) Session ([0-9A-Za-z_-]{8,64})\s*(?:\(([^)]*)\))?\s*-->")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[ T_]\d\d[:-]\d\d(?:[:-]\d\d)?Z?")
-_TOOL = re.compile(r"<tool-use\b([^>]*)>")
-_ATTRIBUTE = re.compile(r'data-(tool-type|tool-name)="([^"]*)"')
-_OLD_TOOL = re.compile(r"^(?:Tool use|\[Tool Use\])\W{0,6}([\w-]+)")
-_SUMMARY_PART = re.compile(
+_HEADER = Pattern(r"^_\*\*(User|Assistant|Agent)\b([^*\n]*)\*\*_\s*$")
+_SESSION = Pattern(r"<!--\s*(.+?) Session ([0-9A-Za-z_-]{8,64})\s*(?:\(([^)]*)\))?\s*-->")
+_TIME = Pattern(r"\d{4}-\d\d-\d\d[ T_]\d\d[:-]\d\d(?:[:-]\d\d)?Z?")
+_TOOL = Pattern(r"<tool-use\b([^>]*)>")
+_ATTRIBUTE = Pattern(r'data-(tool-type|tool-name)="([^"]*)"')
+_OLD_TOOL = Pattern(r"^(?:Tool use|\[Tool Use\])\W{0,6}([\w-]+)")
+_SUMMARY_PART = Pattern(
     r"(?:•|^|\n)\s*(Edit file|Write file|Create file|Edited|Read file|Run command|Ran command|Wrote)s?:? ([^•\n<]+)"
 )
-_RESULT_PATH = re.compile(r"(?:File created successfully at:|The file)\s+(\S+)(?:\s+has been (?:updated|created))?")
-_FENCE = re.compile(r"^[ \t]*```([\w+-]*)[^\n]*\n(.*?)^[ \t]*```[ \t]*$", re.S | re.M)
-_INLINE = re.compile(r"^\s*`([^`\n]+)`\s*$", re.M)
-_EDIT_NAMES = re.compile(r"edit|write|create_file|apply|patch|replace|insert|delete_file|notebook", re.I)
-_SHELL_NAMES = re.compile(r"bash|shell|terminal|command|exec|run_", re.I)
-_REJECTED = re.compile(
+_RESULT_PATH = Pattern(r"(?:File created successfully at:|The file)\s+(\S+)(?:\s+has been (?:updated|created))?")
+_FENCE = Pattern(r"^[ \t]*```([\w+-]*)[^\n]*\n(.*?)^[ \t]*```[ \t]*$", re.S | re.M)
+_INLINE = Pattern(r"^\s*`([^`\n]+)`\s*$", re.M)
+_EDIT_NAMES = Pattern(r"edit|write|create_file|apply|patch|replace|insert|delete_file|notebook", re.I)
+_SHELL_NAMES = Pattern(r"bash|shell|terminal|command|exec|run_", re.I)
+_REJECTED = Pattern(
     r"user doesn't want to (?:proceed|take this action)|tool use was rejected|[Rr]ejected by user|User rejected"
 )
 
