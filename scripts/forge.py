@@ -39,8 +39,13 @@ def in_private_environment():
     python = os.path.join(home, "venv", *(("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")))
     if not os.path.exists(python) or os.environ.get("EXPERIENCE_FORGE_STARTED"):
         install, script = os.path.join(os.path.dirname(HERE), "install.py"), os.path.join(HERE, "forge.py")
-        sys.stderr.write("experience-forge: its private environment is missing.\n")
-        sys.stderr.write(f"hint: run `python3 {install}`, or `uv run {script}`\n")
+        from experience_forge.errors import Text
+        from experience_forge.installer.texts import language
+        from experience_forge.wording import shown
+
+        hint = Text("errors.hint", hint=Text("errors_install.install_or_uv", install=install, script=script))
+        for text in (Text("errors_install.environment_missing"), hint):
+            sys.stderr.write(shown(text, language(os.environ)) + "\n")
         return 1
     command = [python, os.path.join(HERE, "forge.py"), *sys.argv[1:]]
     environment = dict(os.environ, EXPERIENCE_FORGE_STARTED="1")

@@ -19,7 +19,7 @@ from experience_forge.errors import Invalid, Refused, Text
 from experience_forge.store import config, entries, files, home
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "scripts" / "experience_forge"
+SCRIPTS = ROOT / "scripts"
 MESSAGES = ROOT / "rules" / "messages"
 SENTENCES = {
     f"{path.stem}.{name}": versions
@@ -31,8 +31,8 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
 def trees():
-    """Every module of the package with its syntax tree."""
-    for path in sorted(PACKAGE.rglob("*.py")):
+    """Every module with its syntax tree."""
+    for path in sorted(SCRIPTS.rglob("*.py")):
         yield path, ast.parse(path.read_text(encoding="utf-8"))
 
 
@@ -47,7 +47,7 @@ def calls():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or named(node) != "Text" or not node.args:
                 continue
-            place = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+            place = f"{path.relative_to(SCRIPTS)}:{node.lineno}"
             fields = {keyword.arg for keyword in node.keywords}
             for key in keys_of(node.args[0]):
                 yield place, key, None if None in fields else fields
@@ -129,7 +129,7 @@ def test_no_error_is_raised_with_a_literal_sentence():
                 if isinstance(node, ast.Call) and named(node) in ERRORS:
                     given = [*node.args, *(keyword.value for keyword in node.keywords)]
                     if any(says(part) or getattr(part, "id", "") in literal for part in given):
-                        guilty.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+                        guilty.append(f"{path.relative_to(SCRIPTS)}:{node.lineno}")
     assert sorted(set(guilty)) == []
 
 
