@@ -391,8 +391,8 @@ def test_the_narrower_scope_is_named_in_the_profile_and_not_in_a_teams_file():
     broad = entry("broad", track=Track.PROFILE, sections=said("Use Poetry."))
     narrow = entry("narrow", track=Track.PROJECT, project="p1", sections=said("Use uv."))
     settings = projection.Settings("en", "forge", False, {}, conflicts={
-        "broad": ("narrow", "narrow"), "narrow": ("broad", "narrow")})
-    text = projection.project([broad], settings, templates.shipped()).files["profile"]
+        "broad": [("gone", "-"), ("narrow", "narrow")], "narrow": [("broad", "narrow")]})
+    text = projection.project([broad, narrow], settings, templates.shipped()).files["profile"]
     assert "Use Poetry. (until you decide, [narrow] counts where it applies)" in text
     assert "broad" not in projection.blocks([narrow], settings, templates.shipped())["narrow"]
 

@@ -42,7 +42,7 @@ class Settings:
     `command` is the full path of the command; `merged` names the domain in whose skill another one's
     entries stand; `usefulness` orders entries (more is better, missing is 0); `withheld` are ids under
     test, which leave the index; `salt` tells our line about further entries from a teammate's; `conflicts`
-    gives for an entry the one that it contradicts, and which of the two counts until decided (or neither).
+    gives for an entry those that it contradicts, each with which of the two counts until decided (or `-`).
     """
 
     language: str
@@ -53,7 +53,7 @@ class Settings:
     usefulness: Mapping[str, float] = field(default_factory=dict)
     withheld: frozenset[str] = frozenset()
     salt: str = "000000"
-    conflicts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    conflicts: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class Projection:
 def project(entries: Iterable[Entry], settings: Settings, book: Book) -> Projection:
     """All files of one user: what goes into a project is `blocks`."""
     ordered = order(entries, settings.usefulness)
+    settings = _standing(settings, ordered)
     shown, hidden = _domains(ordered, settings)
     personal = [e for e in ordered if e.track is Track.PERSONAL and e.id not in settings.withheld]
     personal += [e for name in hidden for e in hidden[name] if e.id not in settings.withheld]
@@ -93,9 +94,7 @@ def blocks(entries: Iterable[Entry], settings: Settings, book: Book) -> dict[str
     """The blocks of one project by their id, most useful first, within the share, markers included."""
     mine = order((e for e in entries if e.track is Track.PROJECT), settings.usefulness)
     # A team reads these: of what contradicts them only another block of the same file is named.
-    here = {entry.id for entry in mine}
-    named = {name: pair for name, pair in settings.conflicts.items() if pair[0] in here}
-    settings = replace(settings, conflicts=named)
+    settings = _standing(settings, mine)
     texts = {entry.id: block(entry, book, settings) for entry in mine[:_BLOCKS_TRIED]}
     costs = {name: _cost_of_block(name, text, book) for name, text in texts.items()}
     if sum(costs.values()) <= PROJECT_TOKENS and len(costs) == len(mine):
@@ -149,12 +148,22 @@ def _values(entry: Entry, book: Book, settings: Settings | None = None) -> dict[
         times, sessions = entry.seen
         mark = book.render("observed-mark", entry.language, {"times": times, "sessions": sessions})
         rule = f"{rule} {mark.strip()}"
-    other, wins = settings.conflicts.get(entry.id, ("", "")) if settings else ("", "")
-    if other:
+    for other, wins in (settings.conflicts.get(entry.id, ()) if settings else ())[:1]:
         # Side by side and unmarked, two rules that can't both hold would make the model choose by chance.
         mark = book.render("conflict-mark", entry.language, {"id": entry.id, "other": other, "wins": wins})
         rule = f"{rule} {mark.strip()}"
     return {"id": entry.id, "title": title, "rule": rule, "trigger": trigger(entry, book)}
+
+
+def _standing(settings: Settings, entries: Iterable[Entry]) -> Settings:
+    """Only conflicts between these entries, since what was found last may be decided; first what counts before one."""
+    here = {entry.id for entry in entries}
+    found = {}
+    for name, pairs in settings.conflicts.items():
+        there = sorted((pair for pair in pairs if pair[0] in here), key=lambda pair: pair[1] != pair[0])
+        if name in here and there:
+            found[name] = there
+    return replace(settings, conflicts=found)
 
 
 def _tested(entry: Entry, settings: Settings) -> bool:

@@ -112,18 +112,9 @@ def catch_up(home: Home) -> dict[str, Any]:
     return {"planned": True, "changed": conflicts(home) != before}
 
 
-def conflicts(home: Home) -> dict[str, tuple[str, str]]:
-    """For each entry that contradicts another one which is still there: that one's id, and which of them counts."""
-    found = {}
-    active: set[str] | None = None
-    for name, others in _contradictions(home).items():
-        if active is None:
-            active = {one.entry.id for one in entries.load_all(home).deliverable()}
-        there = [(other, wins) for other, wins in others if other in active]
-        if name in active and there:
-            # The one that takes precedence over this entry is what a reader has to know first.
-            found[name] = next((pair for pair in there if pair[1] == pair[0]), there[0])
-    return found
+def conflicts(home: Home) -> dict[str, list[tuple[str, str]]]:
+    """For each entry the ones that it contradicts, as it was found last: their ids, and which of the two counts."""
+    return _contradictions(home)
 
 
 def keep_up(home: Home, changed: Sequence[str]) -> None:
@@ -135,7 +126,7 @@ def keep_up(home: Home, changed: Sequence[str]) -> None:
     stored = entries.load_all(home).deliverable()
     kept = {
         name: [pair for pair in others if pair[0] not in changed]
-        for name, others in _contradictions(home).items() if name not in changed
+        for name, others in conflicts(home).items() if name not in changed
     }
     for one in stored:
         if one.entry.id in changed:
