@@ -30,8 +30,12 @@ def load() -> dict[str, Any]:
     """All settings, defaults filled in, unknown ones kept.
 
     Raises:
-        Invalid: when the file is no YAML mapping.
+        Invalid: when the file is no YAML mapping, or a setting has another type than its default.
     """
+    return _merged(_tuned(DEFAULTS), _read())
+
+
+def _read() -> dict[str, Any]:
     path = current().config
     try:
         data = yaml.safe_load(files.read_text(path)) or {}
@@ -43,7 +47,38 @@ def load() -> dict[str, Any]:
         raise Invalid(Text("errors_store.not_yaml", where=where), Text("errors_store.mend_config")) from error
     if not isinstance(data, dict):
         raise Invalid(Text("errors.no_mapping", path=path), Text("errors_store.mend_config"))
-    return _merged(_tuned(DEFAULTS), data)
+    data = _named(data)
+    faults = _faults(data, {**DEFAULTS, "domains": {}, "merged_domains": {}})
+    if faults:
+        raise Invalid(Text("errors_store.settings", path=path), Text("errors_store.mend_config"), faults)
+    return data
+
+
+def _named(data: Mapping[Any, Any]) -> dict[str, Any]:
+    """The mapping with its names as texts: YAML takes a bare `on:` for the truth value."""
+    words = {True: "on", False: "off"}
+    return {
+        words.get(name, str(name)) if isinstance(name, bool) else str(name):
+            _named(value) if isinstance(value, Mapping) else value
+        for name, value in data.items()
+    }  # fmt: skip
+
+
+def _faults(data: Mapping[str, Any], due: Mapping[str, Any], above: str = "") -> list[Text]:
+    """Settings that have another type than their default, each with its place."""
+    found: list[Text] = []
+    for name, value in data.items():
+        wanted = due.get(name)
+        if wanted is None or value is None:
+            continue
+        # A whole number is as good as any, and a switch is none: `threshold: true` is a mistake.
+        kinds = (int, float) if isinstance(wanted, int) and not isinstance(wanted, bool) else type(wanted)
+        if not isinstance(value, kinds) or isinstance(value, bool) is not isinstance(wanted, bool):
+            form = {bool: "switch", dict: "mapping", list: "list", str: "text"}.get(type(wanted), "number")
+            found.append(Text("errors_store.setting", name=above + str(name), form=Text(f"errors_store.form_{form}")))
+        elif isinstance(wanted, Mapping) and isinstance(value, Mapping):
+            found += _faults(value, wanted, f"{above}{name}.")
+    return found
 
 
 def _tuned(defaults: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -63,11 +98,7 @@ def change(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     home = current()
     with files.locked(home.lock):
-        try:
-            data = yaml.safe_load(files.read_text(home.config)) or {}
-        except FileNotFoundError:
-            data = {}
-        data = _merged(data, values)
+        data = _merged(_read(), values)
         files.write_text(home.config, yaml.safe_dump(data, allow_unicode=True, sort_keys=False))
     return load()
 
@@ -90,6 +121,9 @@ def language() -> str:
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     result = {key: (dict(value) if isinstance(value, Mapping) else value) for key, value in base.items()}
     for key, value in over.items():
+        if value is None and key in base:
+            # `suggest:` with nothing behind it is the default.
+            continue
         if isinstance(value, Mapping) and isinstance(result.get(key), Mapping):
             result[key] = _merged(result[key], value)
         else:

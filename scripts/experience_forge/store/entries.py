@@ -148,7 +148,7 @@ def _read(home: Home, key: str, path: Path) -> StoredEntry:
 def _walk(home: Home) -> Iterator[tuple[str, Path, os.stat_result]]:
     """Entry files with their keys; conflict copies and temp files have other names and are left out."""
     base = str(home.entries)
-    for folder, folders, names in os.walk(base):
+    for folder, folders, names in os.walk(base, onerror=files.unlistable):
         folders.sort()
         place = folder[len(base):].strip(os.sep).replace(os.sep, "/")
         for name in sorted(names):
@@ -156,7 +156,8 @@ def _walk(home: Home) -> Iterator[tuple[str, Path, os.stat_result]]:
                 full = os.path.join(folder, name)
                 try:
                     info = os.stat(full)
-                except OSError:
+                except OSError as error:
+                    files.unlistable(error)
                     continue
                 yield f"{place}/{name}" if place else name, Path(full), info
 

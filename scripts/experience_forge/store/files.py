@@ -78,6 +78,30 @@ def make_folder(folder: Path, mode: int = 0o700) -> None:
         raise _refused("make_folder", folder, error) from error
 
 
+def listed(folder: Path, suffix: str) -> list[Path]:
+    """The files of a folder whose names end so, by name; a folder that is not there has none.
+
+    Raises:
+        Refused: when it can't be read: what can't be listed must not look empty.
+    """
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(suffix))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _refused("read", folder, error) from error
+
+
+def unlistable(error: OSError) -> None:
+    """For the `onerror` of `os.walk`: as `listed`.
+
+    Raises:
+        Refused: unless the folder has gone meanwhile.
+    """
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise _refused("read", Path(str(error.filename)), error) from error
+
+
 def read_bytes(path: Path, limit: int = 64 * 1024 * 1024) -> bytes:
     """Bytes of a regular file.
 

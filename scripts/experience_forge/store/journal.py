@@ -146,7 +146,7 @@ def pending(home: Home) -> list[dict[str, Any]]:
 
 
 def _paths(home: Home) -> list[Path]:
-    return sorted(home.journal.glob("*.jsonl"))
+    return files.listed(home.journal, ".jsonl")
 
 
 def _file_for(home: Home, at: str, last: Line | None) -> Path:

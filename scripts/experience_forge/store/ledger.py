@@ -64,9 +64,7 @@ def with_proofs(records: list[dict[str, Any]], session: str, entry: str = "") ->
 
 
 def _each(home: Home) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    if not home.ledger.is_dir():
-        return
-    paths = sorted(home.ledger.glob("*.jsonl"), key=lambda path: (-path.stat().st_mtime_ns, path.name))
+    paths = sorted(files.listed(home.ledger, ".jsonl"), key=lambda path: (-path.stat().st_mtime_ns, path.name))
     for path in paths:
         records = _records(path)
         # The file name of an odd id is a hash: the id itself is in the lines.

@@ -122,7 +122,7 @@ def unreadable(home: Home) -> list[str]:
 def _read_all(home: Home) -> tuple[list[Proposal], list[str]]:
     found: list[Proposal] = []
     faults: list[str] = []
-    for path in sorted(home.proposals.glob("*.md")):
+    for path in files.listed(home.proposals, ".md"):
         if not ID.fullmatch(path.stem):
             continue
         try:
