@@ -309,3 +309,12 @@ def test_the_form_of_a_draft_is_a_draft(kind, language):
     text = re.sub(r'review: ".*"', "review: 2026-12-31", text)
     made = codec.parse(text)
     assert made.kind is kind and made.language == language and made.rule and made.aliases and made.applies_when
+
+
+def test_a_change_that_touches_no_score_claims_nothing_about_past_sessions(capsys):
+    """Leaving a field out says nothing of suggestions; a change that takes nothing from a session keeps its offer."""
+    suggested("s1", ["design"], "yes")
+    _, found = run(capsys, "tune", "--set", "tuning.leave_out=[tags]")
+    assert found["rescored"] is None and "past sessions" not in found["proposal"]["text"]
+    _, found = run(capsys, "tune", "--set", "scoring.weights.rework=2")
+    assert found["rescored"] == {"sessions": 1, "before": 1, "after": 1, "accepted": 1, "kept": 1}

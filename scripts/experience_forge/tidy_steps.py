@@ -67,11 +67,12 @@ def doubts(home: Home, change: Change, text: Say) -> list[str]:
     if change.change != "merge":
         return []
     parents = [tidying.base_of(home, str(parent)).entry for parent in change.data.get("parents", ())]
-    return [
-        text("tidy.merge_unlike", one=one, other=other, share=f"{relation.share:.2f}",
-             apart="; ".join(f"{why} {words}".strip() for why, words in relation.apart.items()) or "-")
-        for one, other, relation in tidying.unlike(parents)
-    ]
+    found = []
+    for one, other, relation in tidying.unlike(parents):
+        apart = "; ".join(f"{why} {words}".strip() for why, words in relation.apart.items())
+        found.append(text("tidy.merge_unlike", one=one, other=other, share=f"{relation.share:.2f}",
+                          apart=apart or text("tidy.merge_little")))
+    return found
 
 
 def checked(told: Entry) -> Entry:

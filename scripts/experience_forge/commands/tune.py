@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         **{name: _json(found) for name, found in tables.items()}, "reasons": tuning.reasons(records),
         "emptied": [{"name": name, "count": lost, "edited": had} for name, (lost, had) in emptied.items()],
         "changes": changed, "diff": tuned.diff(where, wanted) if changed else "", "conflicts": tuned.conflicts(where),
-        "rescored": _rescored(ledgers, wanted, args.sessions) if changed else None, "proposal": None,
+        "rescored": _rescored(ledgers, wanted, args.sessions) if _scores(wanted) else None, "proposal": None,
     }
     asked = bool(args.set or args.propose)
     _tell(document, tables, rules, asked, out)
@@ -84,6 +84,11 @@ def _given(values: Sequence[str], out: Output) -> dict[str, Any]:
             _may_be_left_out(new, out)
         found[path] = new
     return found
+
+
+def _scores(wanted: Mapping[str, Any]) -> bool:
+    """Whether these values change what a session is worth."""
+    return any(path.startswith("scoring.") for path in wanted)
 
 
 def _read(value: str) -> Any:
@@ -139,9 +144,10 @@ def _propose(
     where: home.Home, wanted: Mapping[str, Any], document: Mapping[str, Any], dry_run: bool, out: Output
 ) -> dict[str, Any]:
     names = tuned.names_of(wanted)
-    lines = [out.text("tidy.tune_summary", name=", ".join(names))]
+    lines = [out.text("tidy.tune_summary")]
     lines += [out.text("tidy.tune_change", **item) for item in document["changes"]]
-    lines += [out.text("tidy.tune_rescored", **document["rescored"]), "", document["diff"].rstrip("\n")]
+    lines += [out.text("tidy.tune_rescored", **document["rescored"])] if document["rescored"] else []
+    lines += ["", document["diff"].rstrip("\n")]
     title = out.text("tidy.tune_title", name=", ".join(names))
     change = Change("tuning", title, "", "", config.language(), "\n".join(lines), {}, tuned.writes(where, wanted))
     if dry_run:
@@ -189,7 +195,8 @@ def _tell(
         out.say("tidy.tune_follows")
         for item in document["changes"]:
             out.line("  " + out.text("tidy.tune_change", **item))
-        out.say("tidy.tune_rescored", **document["rescored"])
+        if document["rescored"]:
+            out.say("tidy.tune_rescored", **document["rescored"])
         out.line(document["diff"].rstrip("\n"))
         out.talk(out.text("tidy.tune_how"))
     elif tables["signals"] and not asked:

@@ -197,8 +197,10 @@ def rescored(
     """
     counts = {"sessions": 0, "before": 0, "after": 0, "accepted": 0, "kept": 0}
     for found, outcome in sessions:
-        was = outcome != "" or _sum(found, before) >= limit
-        now = _sum(found, after) >= then
+        old, new = _sum(found, before), _sum(found, after)
+        was = outcome != "" or old >= limit
+        # What was said then, under whatever rules, is still said when the change takes nothing from it.
+        now = new >= then or (outcome != "" and new >= old and then <= limit)
         counts["sessions"] += 1
         counts["before"] += was
         counts["after"] += now
