@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--from", dest="source", metavar="FILE", help="file to read, - for stdin")
-    what.add_argument("--form", choices=[kind.value for kind in Kind], help="print the form of a draft of this kind")
+    kinds = [kind.value for kind in Kind]
+    what.add_argument("--form", choices=kinds, metavar="KIND", help=f"print the form of a draft: {', '.join(kinds)}")
     tracks = [track.value for track in Track]
     parser.add_argument("--track", default="", choices=tracks, help="as the user chose")
     parser.add_argument("--domain", default="", help="as the user chose")
