@@ -188,3 +188,26 @@ def test_a_fault_does_not_push_its_message_away(drafted):
     terminal.send("q")
     terminal.end()
     assert terminal.seen.count("origin: stated") == 2
+
+
+def test_confirm_shows_the_text_as_it_stands(drafted):
+    """At a narrow terminal too, what a person is asked about is not wrapped by us."""
+    rule = "Always use pnpm " + "and nothing else at all " * 7
+    drafted(rule.strip())
+    proposal = proposals.all(home.current())[0]
+    terminal = Terminal(["confirm", proposal.id, "--digest", proposal.digest], columns=60)
+    shown = terminal.expect("[y/N]").replace("\r\n", "\n")
+    assert proposal.text in shown
+    terminal.send("n")
+    assert terminal.end() == 4
+    assert [one.id for one in proposals.all(home.current())] == [proposal.id]
+
+
+def test_a_command_to_copy_stands_on_a_line_of_its_own(drafted, capsys):
+    """The confirm command that a draft names is one whole line, at a terminal and in a pipe."""
+    drafted("Use pnpm in this repository")
+    command = f"confirm {(one := proposals.all(home.current())[0]).id} --digest {one.digest}"
+    assert any(line.startswith("    ") and line.endswith(command) for line in capsys.readouterr().err.splitlines())
+    terminal = Terminal(["show", one.id], columns=60)
+    terminal.end()
+    assert any(line.startswith("    ") and line.endswith(command) for line in terminal.seen.splitlines())
