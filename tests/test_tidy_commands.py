@@ -542,3 +542,22 @@ def test_the_digest_says_when_there_is_nothing(capsys):
     assert cli.main(["digest"]) == 0
     shown = capsys.readouterr().out
     assert "delivered: nothing" in shown and "nothing is due" in shown and not shown.rstrip().endswith(":")
+
+
+def test_the_list_is_filtered_by_track_project_domain_state_and_last_delivery(capsys):
+    """Each filter keeps what it names and leaves out the rest; what was never delivered is not delivered since."""
+    shown = confirm(entry("shown", track=Track.DOMAIN, domain="docker"))
+    confirm(entry("quiet", track=Track.PROJECT, project="p1"))
+    confirm(entry("gone", status=Status.OUTDATED, status_reason="x", track=Track.PROFILE))
+    ledger.append(home.current(), "s1", {
+        "what": "exposure", "entry": "shown", "sha256": shown.record["files"][0]["after"], "form": "remind",
+        "at": "2026-08-01T00:00:00Z", "place": "x", "characters": 1})
+
+    def found(*arguments):
+        return {one["id"] for one in run(capsys, "list", *arguments)[1]["entries"]}
+
+    assert found() == {"shown", "quiet"} and found("--all") == {"shown", "quiet", "gone"}
+    assert found("--track", "domain") == {"shown"} and found("--domain", "docker") == {"shown"}
+    assert found("--project", "p1") == {"quiet"} and found("--state", "outdated") == {"gone"}
+    assert found("--delivered-since", "2026-07-01") == {"shown"} and found("--delivered-since", "2026-09-01") == set()
+    assert found("--not-delivered-since", "2026-09-01") == {"shown", "quiet"}
