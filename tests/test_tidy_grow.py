@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from experience_forge import cli, shared
+from experience_forge.clients import claude_files
 from experience_forge.core import growing
 from experience_forge.model import Condition, Consent, Kind, Track
 from experience_forge.store import entries, grown, home, journal, ledger, library, proposals, ruleset
@@ -276,3 +277,28 @@ def test_the_reference_validator_accepts_a_grown_skill(tmp_path):
     (folder / "SKILL.md").write_text(SKILL, encoding="utf-8")
     done = subprocess.run([str(tool), "validate", str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("form, text", [("command", COMMAND), ("agent", AGENT)])
+def test_an_uninstall_takes_commands_and_agents_away_and_leaves_the_users_own(form, text, capsys, tmp_path, own_home):
+    """What has grown goes with the uninstall; a command of the user's own, and an edited one's copy, stay."""
+    client = install(own_home)
+    procedure()
+    path = tmp_path / "file.md"
+    path.write_text(text, encoding="utf-8")
+    _, made = run(capsys, "grow", "docker", "--as", form, "--from", str(path), *PROMPTS)
+    consent = Consent("terminal", journal.now(), "terminal")
+    shared.carry_out(home.current(), proposals.load(home.current(), made["proposal"]["id"]), consent)
+    target = client / f"{form}s" / "docker-work-experience.md"
+    own = target.with_name("my-experience.md")
+    own.write_text("---\ndescription: mine\n---\nmine\n", encoding="utf-8")
+    assert target.exists()
+    claude_files.unproject(home.current(), client)
+    assert not target.exists() and own.exists()
+
+
+def test_a_backup_holds_what_has_grown(capsys, tmp_path, own_home):
+    """Commands and agents in the home are part of what is backed up."""
+    from experience_forge.store import archive
+
+    assert {"skills", "commands", "agents"} <= set(archive.PARTS)
