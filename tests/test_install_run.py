@@ -30,7 +30,7 @@ def machine(tmp_path):
     return made
 
 
-def test_real_install_in_an_odd_path(tmp_path):
+def test_f25_f26_real_install_in_an_odd_path(tmp_path):
     """A fresh machine whose path has a space, a quote and Chinese: all parts work, and all of it goes again."""
     machine = Machine(tmp_path / "家 it's \"x\"")
     machine.settings.write_bytes(USER_SETTINGS)
@@ -62,7 +62,7 @@ def run_all_hooks(machine):
 
 
 @pytest.mark.parametrize("version", ["3.6.15", "3.8.18", "2.7.18"])
-def test_old_python(version, machine):
+def test_f31_old_python(version, machine):
     """An old Python says so, and prints one command that works here."""
     import pwd
 
@@ -79,7 +79,7 @@ def test_old_python(version, machine):
     assert helped.stdout.startswith("experience-forge "), (command, helped.stderr)
 
 
-def test_without_ensurepip(machine, tmp_path):
+def test_f31_without_ensurepip(machine, tmp_path):
     """A Debian without ensurepip is told the one command that helps, and nothing is written."""
     shadow = tmp_path / "shadow"
     shadow.mkdir()
@@ -170,7 +170,7 @@ def test_no_client_is_told(machine):
 
 
 @pytest.mark.parametrize("text", ['{"a": 1,}', "// mine\n{}", '{"hooks": []}', "[]", '{"a": 1, "a": 2}'])
-def test_settings_that_are_not_plain(machine, text):
+def test_f13_settings_that_are_not_plain(machine, text):
     """They are left alone to the byte, the snippet is printed, and the exit code says that a part is left."""
     machine.settings.write_text(text, encoding="utf-8")
     done = machine.run("--yes", "--hooks")
@@ -225,7 +225,7 @@ def test_replaced_by_a_link_since(machine, tmp_path):
     assert machine.settings.is_symlink() and real.read_bytes() == USER_SETTINGS
 
 
-def test_config_dir(machine, tmp_path):
+def test_f25_config_dir(machine, tmp_path):
     """CLAUDE_CONFIG_DIR is honoured; the usual folder stays untouched."""
     machine.extra["CLAUDE_CONFIG_DIR"] = str(tmp_path / "other")
     assert machine.run("--yes", "--hooks").returncode == 0
@@ -347,7 +347,7 @@ def test_no_plugin_files_in_the_copy(machine):
     assert not (machine.skill / "tests").exists()
 
 
-def test_two_installs_at_once(machine):
+def test_f24_two_installs_at_once(machine):
     """Two installs at the same time end in one result, with one set of hooks."""
     machine.settings.write_bytes(USER_SETTINGS)
     command = [sys.executable, str(ROOT / "install.py"), "--yes", "--hooks"]

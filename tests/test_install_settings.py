@@ -136,7 +136,7 @@ def test_without_hooks(name):
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_not_plain_is_refused(name):
+def test_f13_what_is_not_plain_is_refused(name):
     """A file that is no plain JSON object of the right shapes is never edited."""
     for change in (lambda text: settings.add(text, WANTED), lambda text: settings.remove(text, None)):
         with pytest.raises(Invalid):
@@ -149,7 +149,7 @@ def test_without_the_record_ours_go_as_well():
     assert settings.remove(settings.add(before, WANTED).text, None).text == before
 
 
-def test_a_handler_that_somebody_put_beside_ours_stays():
+def test_f14_a_handler_that_somebody_put_beside_ours_stays():
     """In a group that holds a foreign handler too, only ours is taken out."""
     data = json.loads(settings.add("{}", WANTED).text)
     data["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "mine"})
@@ -164,7 +164,7 @@ def test_what_was_edited_is_told():
     assert [group["hooks"][0]["timeout"] for group in removed.changed_by_hand] == [99]
 
 
-def test_foreign_entries_added_after_ours_stay():
+def test_f14_foreign_entries_added_after_ours_stay():
     """Hooks and rules that came after ours keep their place."""
     data = json.loads(settings.add('{"hooks": {"Stop": []}}', WANTED).text)
     data["hooks"]["Stop"].append(json.loads(OTHER))
@@ -178,7 +178,7 @@ def test_confirm_is_never_allowed():
     assert not any("confirm" in rule or "experience-forge *" in rule for rule in WANTED.rules)
 
 
-def test_five_megabytes():
+def test_f13_five_megabytes():
     """A file of five megabytes is edited in seconds, byte for byte."""
     filler = ",\n".join(f'    "key{n}": {{"a": [1, 2, "x{n}"], "b": "{"y" * 40}"}}' for n in range(75000))
     before = '{\n  "big": {\n' + filler + "\n  }\n}\n"

@@ -9,14 +9,13 @@ import pkgutil
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from . import __version__, commands, wording
 from .core import layout
 from .errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USAGE, ForgeError, Refused, Text, Usage, told
 from .fast import visible
-from .report import Output
+from .report import Output, open_streams, silence_broken_streams
 from .usage import Parser
 
 DESCRIPTION = "Turns what a session taught into entries that you confirmed, and shows whether they help."
@@ -33,6 +32,8 @@ GROUPS = (
     ("look after it", ("doctor", "backup", "restore", "forget", "redact", "vet")),
 )
 """All verbs that are for people, in the order in which one needs them."""
+DISK = ("disk is full", "disk I/O error", "readonly database", "unable to open database")
+"""What SQLite says when the disk failed, not we."""
 WIDEST = 110
 """Columns above which help is hard to read, however wide the terminal is."""
 
@@ -95,7 +96,7 @@ def _width() -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. Never raises."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _streams()
+    open_streams()
     with wording.speaking(_language):
         try:
             return _bounded(given)
@@ -103,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # The reader left (`| head`): there is nobody to say anything to.
             return 0
         finally:
-            _silence_broken_streams()
+            silence_broken_streams()
 
 
 def _bounded(given: list[str]) -> int:
@@ -123,11 +124,17 @@ def _bounded(given: list[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and error.filename:
+            _tell(Refused(Text("errors.no_file", path=error.filename), Text("errors.check_path")), as_json)
+            return Refused.exit_code
         cause = error.strerror or type(error).__name__
         what = Text("errors.system_at", path=error.filename, cause=cause) if error.filename else None
         _tell(Refused(what or Text("errors.system", cause=cause), Text("errors.check_disk")), as_json)
         return Refused.exit_code
     except Exception as error:
+        if type(error).__module__ == "sqlite3" and any(word in str(error) for word in DISK):
+            _tell(Refused(Text("errors.system", cause=error), Text("errors.check_disk")), as_json)
+            return Refused.exit_code
         return _bug(error)
 
 
@@ -197,27 +204,6 @@ def _bug(error: Exception) -> int:
     what = Text("errors.bug", kind=type(error).__name__, cause=error)
     sys.stderr.write(f"experience-forge: {told(what)}\n{told(Text('errors.hint', hint=where))}\n")
     return EXIT_BUG
-
-
-def _streams() -> None:
-    """Standard streams that are there, and speak UTF-8: Windows consoles and pipes follow the locale otherwise."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            # Closed by whoever started us (`>&-`): reads find nothing, writes go nowhere.
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - lives as long as we do
-        reconfigure = getattr(getattr(sys, name), "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(encoding="utf-8", errors="replace" if name == "stdin" else "backslashreplace")
-
-
-def _silence_broken_streams() -> None:
-    """Let nothing be said at the interpreter's end about output that nobody can take any more."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Faults from outside, on Linux: `strace -e inject` fails each call on our files, command by command.
 
-    python3 tests/run.py bench faults [--commands draft,confirm] [--faults ENOSPC,EIO,KILL] [--every N] [--minutes M]
+    python3 tests/run.py bench faults [--commands draft,confirm] [--faults ENOSPC,EIO,KILL] [--calls N]
 
 Every writing command is traced once; each of its calls on the data home, the client's folder or the project
 is then made to fail in a run of its own. After each run the library must be the old or the new one,
 the next command must work, and a command that said 0 must have done it. After an install or uninstall
 that was cut the settings must hold JSON, the next install must finish, and the uninstall after it must give
-the user's bytes back. Too long for CI: about a second a pair, several for an install; with --every N each
-N-th call, and after --minutes M what is left is left out and counted.
+the user's bytes back. Too long for CI: about a second a pair, several for an install; with --calls N only
+N calls of a command, from its first to its last.
 Last line: one JSON object with pairs, good, and the bad ones by name.
 """
 
@@ -40,9 +40,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commands", default="", help="some of them, by name (default: all)")
     parser.add_argument("--faults", default=",".join(FAULTS))
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th call (default: each)")
-    parser.add_argument("--every-install", type=int, default=0, metavar="N", help="the same for install and uninstall")
-    parser.add_argument("--minutes", type=float, default=0, metavar="M", help="stop each command after M minutes")
+    parser.add_argument("--calls", type=int, default=0, metavar="N", help="only N calls of each command (default: all)")
     parser.add_argument("--child", metavar="COMMAND", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
@@ -52,12 +50,11 @@ def main() -> int:
         return 1
     import test_safety_faults as steps
 
-    figures: dict[str, object] = {"pairs": 0, "good": 0, "elsewhere": 0, "left_out": 0, "bad": []}
+    figures: dict[str, object] = {"pairs": 0, "good": 0, "elsewhere": 0, "calls": 0, "bad": []}
     names = args.commands.split(",") if args.commands else [*steps.COMMANDS, *INSTALLS]
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            every = (args.every_install or args.every) if name in INSTALLS else args.every
-            enumerate_command(name, Path(folder) / name, args.faults.split(","), every, args.minutes * 60, figures)
+            enumerate_command(name, Path(folder) / name, args.faults.split(","), args.calls, figures)
     print(json.dumps(figures))
     return 0 if figures["pairs"] == figures["good"] else 1
 
@@ -76,23 +73,21 @@ def child(name: str) -> int:
     return code
 
 
-def enumerate_command(
-    name: str, base: Path, faults: list[str], every: int, seconds: float, figures: dict[str, object]
-) -> None:
+def enumerate_command(name: str, base: Path, faults: list[str], calls: int, figures: dict[str, object]) -> None:
     """All pairs of one command; adds to the figures and prints one row."""
     case = (Installing if name in INSTALLS else Command)(name, base)
     log = base / "trace"
     traced = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}", *case.command]
     code, said = plain(traced)
     assert code == 0, f"the traced run of {name} failed: {said}"
-    targets = ours(log.read_text(encoding="utf-8", errors="replace"), str(case.world))[::every]
-    good = bad = left = 0
+    found = ours(log.read_text(encoding="utf-8", errors="replace"), str(case.world))
+    figures["calls"] += len(found)
+    step = (len(found) - 1) / max(1, calls - 1)
+    targets = [found[at] for at in sorted({round(step * number) for number in range(calls)})] if calls else found
+    good = bad = 0
     begun = time.monotonic()
     for at, (call, ordinal) in enumerate(targets):
         for fault in faults:
-            if seconds and time.monotonic() - begun > seconds:
-                left += 1
-                continue
             case.put_back()
             action = "signal=KILL" if fault == "KILL" else f"error={fault}"
             inject = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e"]
@@ -106,10 +101,9 @@ def enumerate_command(
                 figures["bad"].append(f"{name} {call} {ordinal} {fault}: {trouble}"[:300])
     figures["pairs"] += good + bad
     figures["good"] += good
-    figures["left_out"] += left
-    kinds = ", ".join(f"{count} {call}" for call, count in sorted(Counter(call for call, _ in targets).items()))
+    kinds = ", ".join(f"{count} {call}" for call, count in sorted(Counter(call for call, _ in found).items()))
     took = time.monotonic() - begun
-    print(f"{name:<12} {good + bad:>5} pairs {bad:>4} bad {left:>4} left out {took:>6.0f} s  ({kinds})", flush=True)
+    print(f"{name:<12} {good + bad:>5} pairs {bad:>4} bad {took:>6.0f} s  ({kinds})", flush=True)
 
 
 class Command:

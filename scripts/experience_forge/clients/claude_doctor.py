@@ -223,10 +223,22 @@ def projections(home: Home) -> list[Finding]:
     for change in claude_code.plan(home):
         if change.note:
             found.append(finding("warn", "projections", "projection_note", path=change.path, note=change.note))
+        elif change.pending and not _takes_writes(change.path):
+            found.append(finding("warn", "projections", "projection_blocked", path=change.path))
         elif change.pending:
             found.append(finding("note", "projections", "projection_behind", repair=True, path=change.path))
     shown = [path for install in claude_files.installs(home) for path in claude_files.ours(install.client_folder)]
     return [*found, finding("ok", "projections", "projections", count=len(shown))]
+
+
+def _takes_writes(path: Path) -> bool:
+    """Whether a file can be made or changed there: no link that leads nowhere, nothing read-only."""
+    if path.is_symlink() and not path.exists():
+        return False
+    place = path
+    while not place.exists():
+        place = place.parent
+    return os.access(place, os.W_OK)
 
 
 def _json(path: Path) -> dict[str, Any]:

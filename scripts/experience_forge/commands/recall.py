@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import shared
 from ..clients import meaning
-from ..errors import Text, Usage
+from ..errors import Refused, Text, Usage
 from ..report import Output
 from ..store import files, home, projects, recall_search
 
@@ -72,7 +72,7 @@ def _text(args: argparse.Namespace) -> str:
     try:
         return files.read_bytes(Path(args.error)).decode("utf-8", "replace")
     except FileNotFoundError:
-        raise Usage(Text("errors.no_file", path=args.error), Text("errors.no_log")) from None
+        raise Refused(Text("errors.no_file", path=args.error), Text("errors.no_log")) from None
 
 
 def _scope(where: home.Home, scope: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..errors import Invalid, Text
+from ..errors import Invalid, Refused, Text
 from ..report import Output
 from ..store import files, redaction
 
@@ -52,8 +52,10 @@ def summary(out: Output, counts: dict[str, int]) -> str:
 
 def _existing(name: str) -> Path:
     path = Path(name)
+    if not path.exists():
+        raise Refused(Text("errors.no_file", path=path), Text("errors.utf8_file"))
     if not path.is_file():
-        raise Invalid(Text("errors.not_a_file", path=path), Text("errors.utf8_file"))
+        raise Refused(Text("errors.not_a_file", path=path), Text("errors.utf8_file"))
     return path
 
 

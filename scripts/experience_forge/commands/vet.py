@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import vet
-from ..errors import Invalid, Text
+from ..errors import Invalid, Refused, Text
 from ..report import Output
 from ..store import files, ruleset
 
@@ -52,8 +52,10 @@ def _text(args: argparse.Namespace, out: Output) -> str:
     if args.file is None:
         return out.stdin.read()
     path = Path(args.file)
+    if not path.exists():
+        raise Refused(Text("errors.no_file", path=path), Text("errors.utf8_file"))
     if not path.is_file():
-        raise Invalid(Text("errors.not_a_file", path=path), Text("errors.utf8_file"))
+        raise Refused(Text("errors.not_a_file", path=path), Text("errors.utf8_file"))
     return files.read_text(path)
 
 

@@ -6,15 +6,17 @@ redaction finds something goes in redacted, and the manifest names it.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..errors import Invalid, Text
+from ..errors import Invalid, Refused, Text
 from . import files, journal, redaction
 from .home import Home
 
@@ -46,7 +48,7 @@ def write(home: Home, target: Path) -> dict[str, Any]:
     Raises:
         Refused: when it can't be read or written.
     """
-    with files.locked(home.lock):
+    with _still(home):
         contents: dict[str, bytes] = {}
         redacted: dict[str, dict[str, int]] = {}
         for name, path in _members(home):
@@ -104,6 +106,18 @@ def unpack(home: Home, backup: Backup) -> int:
         for name in sorted(backup.contents, key=lambda name: name.startswith("journal/")):
             files.write_whole(home.root.joinpath(*name.split("/")), backup.contents[name])
     return len(backup.contents)
+
+
+@contextmanager
+def _still(home: Home) -> Iterator[None]:
+    """Nobody writes meanwhile: the lock is held, or the disk takes no writes; then a backup matters most."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(files.locked(home.lock))
+        except Refused as error:
+            if getattr(error.__cause__, "errno", None) != errno.EROFS:
+                raise
+        yield
 
 
 def _members(home: Home) -> list[tuple[str, Path]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +17,8 @@ from .home import Home
 
 LEDGERS_READ = 200
 LOG_LINES = 3
+FREE_LEAST = 1024 * 1024
+"""Bytes that a disk must have left: an index of some hundred entries takes about as much."""
 DAMAGED = ".damaged"
 _CONFLICT_MARKS = ("conflicted copy", ".sync-conflict-", "冲突", ".conflict-")
 
@@ -140,6 +144,10 @@ def _lines(home: Home) -> Iterator[Finding]:
 
 
 def _left_overs(home: Home) -> Iterator[Finding]:
+    if not os.access(home.root, os.W_OK):
+        yield finding("warn", "home", "read_only", path=home.root)
+    elif shutil.disk_usage(home.root).free < FREE_LEAST:
+        yield finding("warn", "home", "disk_full", path=home.root)
     temps = sum(1 for _ in home.root.glob(f"*/**/{files.TEMP_MARK}*"))
     if temps:
         yield finding("note", "home", "temps", repair=True, count=temps)
