@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -170,3 +171,21 @@ def test_a_home_that_may_not_be_read_is_said(verb, tmp_path):
     assert "Permission denied" in done.stderr + done.stdout or "permission" in (done.stderr + done.stdout).lower()
 
 
+
+
+@posix
+@pytest.mark.parametrize(
+    "line", ["INSTALL --dry-run 2>&1 | head -1", "INSTALL --help | head -1", "INSTALL --dry-run >&-"]
+)
+def test_the_installer_makes_no_noise_either(line, own_home):
+    """`install.py` whose reader left, or whose output is closed, says nothing about that."""
+    install = f"'{FORGE[0]}' '{Path(FORGE[1]).parent.parent / 'install.py'}'"
+    code, out, err = shell(line.replace("INSTALL", install))
+    assert code == 0 and "Traceback" not in out + err and "Exception ignored" not in out + err
+
+
+def test_a_very_long_word_is_told_by_its_ends(capsys):
+    """An id of 5,000 characters does not fill the screen."""
+    assert cli.main(["show", "1" * 5000]) in (1, 2, 5)
+    err = capsys.readouterr().err
+    assert len(err) < 600 and "…" in err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -33,6 +34,8 @@ GROUPS = (
 """All verbs that are for people, in the order in which one needs them."""
 DISK = ("disk is full", "disk I/O error", "readonly database", "unable to open database")
 """What SQLite says when the disk failed, not we."""
+LONG = re.compile(r"(\S{120})\S{180,}(\S{60})")
+"""A word that no id and hardly a path is: an error names its ends."""
 WIDEST = 110
 """Columns above which help is hard to read, however wide the terminal is."""
 
@@ -178,7 +181,7 @@ def _tell(error: ForgeError, as_json: bool) -> None:
         lines.append(told(Text("errors.hint", hint=error.hint)))
     for line in lines:
         # An error may quote a hostile text: what hides in it is shown, not obeyed by the terminal.
-        Output().talk(visible.escape(line))
+        Output().talk(LONG.sub(r"\1…\2", visible.escape(line)))
 
 
 def _language() -> str:

@@ -10,7 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from .core import layout
@@ -207,6 +207,27 @@ class Output:
             if shown:
                 self.stderr.write("\r\x1b[K")
                 self.stderr.flush()
+
+
+def open_streams() -> None:
+    """Standard streams that are there, and speak UTF-8: Windows consoles and pipes follow the locale otherwise."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Closed by whoever started us (`>&-`): reads find nothing, writes go nowhere.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - lives as long as we do
+        reconfigure = getattr(getattr(sys, name), "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="replace" if name == "stdin" else "backslashreplace")
+
+
+def silence_broken_streams() -> None:
+    """Let nothing be said at the interpreter's end about output that nobody can take any more."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 _STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -13,6 +13,7 @@ from .. import __version__, wording
 from ..clients import ancestry, claude_settings
 from ..errors import EXIT_INTERRUPTED, EXIT_NEEDS_CONSENT, EXIT_REFUSED, ForgeError, Text, Usage, told
 from ..fast import home as fast_home
+from ..report import open_streams, silence_broken_streams
 from ..usage import Parser
 from . import machine, record, target, work
 from .target import Target
@@ -54,12 +55,15 @@ def parser() -> Parser:
 
 def main(source: str, arguments: Sequence[str]) -> int:
     """Run the installer of the skill in the folder `source`; returns an exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(encoding="utf-8", errors="backslashreplace")
+    open_streams()
     with wording.speaking(lambda: language(os.environ)):
-        return _bounded(source, arguments)
+        try:
+            return _bounded(source, arguments)
+        except BrokenPipeError:
+            # The reader left (`| head`): there is nobody to say anything to.
+            return 0
+        finally:
+            silence_broken_streams()
 
 
 def _bounded(source: str, arguments: Sequence[str]) -> int:
@@ -78,6 +82,8 @@ def _bounded(source: str, arguments: Sequence[str]) -> int:
     except ForgeError as error:
         _tell(error.what, error.hint)
         return error.exit_code
+    except BrokenPipeError:
+        raise
     except OSError as error:
         _tell(str(error), told(Text("errors_install.system")))
         return EXIT_REFUSED
