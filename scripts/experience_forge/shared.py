@@ -81,6 +81,11 @@ def refresh(home: Home) -> list[Path]:
     return [change.path for change in claude_code.project(home)]
 
 
+def project(home: Home) -> list[Path]:
+    """Bring the clients' files in line with what is derived now; returns the files that changed."""
+    return [change.path for change in claude_code.project(home)]
+
+
 def propose(home: Home, change: changes.Change, wanted_id: str, meta: dict[str, object]) -> Proposal:
     """Put a change that is no draft into the inbox."""
     return proposals.create(home, change.change, changes.render(change), meta, wanted_id)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import shared
-from ..clients import claude_code, meaning
+from ..clients import meaning
 from ..errors import ForgeError, Refused
 from ..report import Output
 from ..store import candidates, files, home, log, outcomes, proofs, settle, tidying
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             if done.get("settled", {}).get("proved") or done.get("settled", {}).get("revoked"):
                 shared.refresh(where)
             elif done.get("tidying", {}).get("changed"):
-                claude_code.project(where)
+                shared.project(where)
     except Refused:
         out.data({"busy": True})
         return 0
