@@ -214,11 +214,10 @@ EDITED = Before(after=True, work=True, own=True, edited=True)
         "接口返回的是数组，你当成对象了",
     ],
 )
-def test_a_bare_statement_right_after_edits_is_a_weak_correction(text):
-    """A denial, a contrast, a symptom or `you`, stated after the agent changed files, tells what is amiss."""
-    found = session_signals.detectors().phrases.find(text, EDITED)
-    assert [hit.kind for hit in found] == ["correction"]
-    assert "correction" not in labels(text, Before(after=True))
+def test_a_bare_statement_right_after_edits_keeps_the_problem_open(text):
+    """A denial, a contrast, a symptom or `you`, stated after edits, is no correction yet; the next edit is a round."""
+    phrases = session_signals.detectors().phrases
+    assert phrases.states(text, EDITED) and not phrases.states(text, Before(after=True))
 
 
 @pytest.mark.parametrize(
@@ -236,7 +235,8 @@ def test_a_bare_statement_right_after_edits_is_a_weak_correction(text):
 )
 def test_good_news_wishes_and_third_parties_are_no_bare_complaint(text):
     """Statements that deny nothing, wishes, consents and what others say mark nothing, even after edits."""
-    assert session_signals.detectors().phrases.find(text, EDITED) == []
+    phrases = session_signals.detectors().phrases
+    assert phrases.find(text, EDITED) == [] and not phrases.states(text, EDITED)
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,9 @@ def test_good_news_wishes_and_third_parties_are_no_bare_complaint(text):
 )
 def test_what_others_think_a_change_of_mind_and_what_is_to_be_left_blame_nobody(text):
     """A third party's opinion, a change of mind, a slip and a matter to be ignored are no corrections."""
+    phrases = session_signals.detectors().phrases
     assert "correction" not in labels(text)
-    assert session_signals.detectors().phrases.find(text, EDITED) == []
+    assert phrases.find(text, EDITED) == [] and not phrases.states(text, EDITED)
 
 
 @pytest.mark.parametrize(
@@ -400,3 +401,32 @@ def test_rules_for_all_times_and_all_things_are_preferences(text):
 def test_a_fact_that_holds_from_now_on_is_no_preference():
     """`From now on` before what a thing does tells news."""
     assert "preference" not in labels("From now on the job runs at five, ops moved it")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ok, the export is too slow for that anyway",
+        "add a retry, the old client didn't work without one",
+        "is it slow because the cache isn't used? that looks wrong to me",
+        "好的，之前那版没有生效",
+    ],
+)
+def test_general_words_of_complaint_describe_after_a_consent_an_order_or_a_question(text):
+    """`too`, `wrong`, `didn't work` in a prompt that consents, orders or asks tell how things are."""
+    assert "correction" not in labels(text)
+
+
+@pytest.mark.parametrize("text", ["ok but the export is too slow", "yes but that's wrong", "no, it is too slow"])
+def test_a_consent_that_is_taken_back_complains(text):
+    """`ok but` consents to nothing."""
+    assert "correction" in labels(text)
+
+
+def test_what_is_said_after_an_interrupt_redirects_when_it_denies(tmp_path):
+    """An interrupt alone tells little: six of nine prompts after one are ordinary."""
+    phrases = session_signals.detectors().phrases
+    stopped = Before(after=True, work=True, own=True, stopped=True)
+    assert [hit.kind for hit in phrases.find("that belongs in the other file, not here", stopped)] == ["correction"]
+    assert phrases.find("the bins go into the config", stopped) == []
+    assert phrases.find("ship it", stopped) == []

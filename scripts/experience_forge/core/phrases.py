@@ -61,7 +61,9 @@ _GOES_ON = Pattern(
     r"(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b"
     r"|^(?:继续|接着|好了?|可以|执行)|\bbefore you (?:go|continue|start)\b[^.]{0,12}\balso\b|^(?:also|one more thing)\b"
 )
-_ZH_ASKS = Pattern(r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$")
+_ZH_ASKS = Pattern(
+    r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$|^(?:那|所以)?(?:为什么|为啥)|能不能|会不会|是不是|有没有|要不要|可不可以|支不支持|对不对|行不行"
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Cue:
     reads: str
     needs: str
     question: bool
+    general: bool
     short: int
     hint: tuple[str, ...]
     find: Pattern
@@ -150,6 +153,7 @@ class _Parts:
     def __init__(self, rules: Phrases, plain: str) -> None:
         self._rules, self._plain = rules, plain
         self._made: dict[str, list[_Text]] = {}
+        self._describes: bool | None = None
 
     def __getitem__(self, reads: str) -> list[_Text]:
         if reads not in self._made:
@@ -161,6 +165,16 @@ class _Parts:
         """Whether the prompt begins with a question: what follows then mostly gives its background."""
         sentences = self["sentence"]
         return bool(sentences) and sentences[0].question
+
+    @property
+    def describes(self) -> bool:
+        """Whether the prompt begins with a consent or an order, or asks anything."""
+        if self._describes is None:
+            plain, rules = self._plain, self._rules
+            self._describes = bool(
+                "?" in plain or "？" in plain or rules.consents.match(plain) or rules.orders.match(plain)
+            )
+        return self._describes
 
     def _start(self) -> list[_Text]:
         start = self._plain
@@ -214,6 +228,8 @@ class Phrases:
         self.elsewhere = Pattern("|".join(f"(?:{text})" for text in rules["elsewhere"]))
         self.third_party = Pattern(str(rules["third_party"]))
         self.moves_on = Pattern(str(rules["moves_on"]))
+        self.consents = Pattern(str(rules["consents"]))
+        self.orders = Pattern(str(rules["orders"]))
         self.own_fault = Pattern("|".join(f"(?:{text})" for text in rules["own_fault"]))
         statement = dict(rules["statement"])
         self.longest = int(statement["longest"])
@@ -243,10 +259,8 @@ class Phrases:
                 for kind in (cue.kind, cue.also):
                     if kind and kind not in hits:
                         hits[kind] = Hit(kind, cue.name, found)
-        if "correction" not in hits and before.stopped and self._speaks_up(parts):
+        if "correction" not in hits and before.stopped and self._speaks_up(parts, plain):
             hits["correction"] = Hit("correction", "stopped", plain[:160])
-        if not hits and before.edited and not before.asked and self._states(plain, parts):
-            hits["correction"] = Hit("correction", "statement-after-edit", plain, "weak")
         if _only_a_rule(hits):
             del hits["correction"]
         if "correction" in hits and self._of_other_things(plain):
@@ -300,6 +314,8 @@ class Phrases:
             return ""
         if cue.kind == "correction" and not cue.question and cue.needs != "none" and parts.asks_first:
             return ""
+        if cue.general and parts.describes:
+            return ""
         for part in parts[cue.reads]:
             if not any(map(part.text.__contains__, cue.hint)) or not cue.find.search(part.text):
                 continue
@@ -314,6 +330,18 @@ class Phrases:
         """Whether the person takes the blame, has changed their mind, or goes on to the next task."""
         start = plain[:START_REACH]
         return bool(self.own_fault.search(start) or self.elsewhere.search(start) or self.moves_on.match(start))
+
+    def states(self, words: str, before: Before) -> bool:
+        """Whether a short prompt right after edits states what may be amiss with them.
+
+        Two of five such statements are corrections: too few to call one so, enough to say that an edit
+        after it works on the same problem.
+        """
+        plain = _plain(words)
+        if not plain or not before.edited or before.asked:
+            return False
+        parts = _Parts(self, plain)
+        return not self._of_other_things(plain) and self._states(plain, parts)
 
     def _states(self, plain: str, parts: _Parts) -> bool:
         """Whether a short prompt states something, without asking, wishing, praising or consenting."""
@@ -332,8 +360,13 @@ class Phrases:
             return False
         return bool(self.calm.search(plain)) and not is_question(plain)
 
-    def _speaks_up(self, parts: _Parts) -> bool:
-        """After an interrupt, a statement that is no question, no praise and no `go on` redirects the agent."""
+    def _speaks_up(self, parts: _Parts, plain: str) -> bool:
+        """After an interrupt, a statement that denies or contrasts redirects the agent.
+
+        It is no question, no praise, no order and no `go on`.
+        """
+        if parts.describes or not self.stated.search(plain):
+            return False
         sentences = parts["sentence"]
         first = sentences[0]
         return not (
@@ -373,6 +406,7 @@ def _cue(item: Any, sets: Mapping[str, str], faults: list[Text]) -> Cue | None:
             reads=str(item.get("reads", "clause")),
             needs=str(item.get("needs", "after")),
             question=bool(item.get("question", False)),
+            general=bool(item.get("general", False)),
             short=int(item.get("short", 0)),
             hint=tuple(str(hint) for hint in item["hint"]),
             find=Pattern(_filled(str(item["pattern"]), sets)),

@@ -139,8 +139,11 @@ class Watch:
         state = self.before
         heard = speakers.hear(event.text, headless=event.speaker is not Speaker.PERSON)
         hits: list[Hit] = []
+        stated = False
         if heard.speaker is Speaker.PERSON:
-            hits = self.phrases.find(heard.words, state.seen(event.turn))
+            before = state.seen(event.turn)
+            hits = self.phrases.find(heard.words, before)
+            stated = not hits and self.phrases.states(heard.words, before)
         kinds = [hit.kind for hit in hits]
         for hit in hits:
             self._hit(event, hit)
@@ -150,7 +153,7 @@ class Watch:
         if heard.why not in ("machine", "headless"):
             self.tracker.said(
                 event,
-                correction="correction" in kinds,
+                correction="correction" in kinds or stated,
                 paste_failed=bool(heard.pasted) and checks_output.failed(heard.pasted),
                 content="correction" not in kinds and heard.why == "person" and self.phrases.content(heard.words),
                 continues=heard.why != "person" or _goes_on(heard.words),

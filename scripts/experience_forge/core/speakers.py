@@ -83,6 +83,7 @@ _PASTED_LINE = Pattern(
       | (?:(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning)|(?:\w+\ )?Error:
            |(?:npm|yarn|pnpm|pip|cargo|make|go|gcc|ld|fatal|panic|error|warning
            |ERROR|WARN(?:ING)?|INFO|DEBUG|FAIL(?:ED)?|PASS(?:ED)?|\[\w+\])(?:\[\w+\])?\s?[:!]
+      | \[\w+\ (?:Error|Warning)\]
       | (?:FAILED|ERROR|PASSED)\s\S+::\S+ | \w+:fail\b | Runtime\ Error\s)
       | (?:={3,}|-{4,}|\#{4,}|\*{4,}|_{4,}|[│┃├└┌┐┘┤─━═║╔╚▶●○⏺⎿✓✔✗✘✖×⚠]\s|\|[^\n]*\|\s*$)
       | [\w./\\-]+\.\w{1,5}:\d+(?::\d+)?(?:[:\s]|$)           # file:line:
@@ -120,7 +121,9 @@ _FINDING_WORDS = (
     "warnings", "vulnerabilities", "suggestions", "comments", "feedback", "问题", "错误", "缺陷", "建议", "意见",
 )  # fmt: skip
 
-_SEVERITY = Pattern(r"^\W{0,4}(?:Low|Medium|High|Critical|Minor|Major)\s(?:Severity|Priority|risk)\b", re.I | re.M)
+_SEVERITY = Pattern(
+    r"^\W{0,4}P[0-4]\]|^\W{0,4}(?:Low|Medium|High|Critical|Minor|Major)\s(?:Severity|Priority|risk)\b", re.I | re.M
+)
 _REVIEW_WORDS = Pattern(
     r"\b(?:consider|potential(?:ly)?|inconsisten\w+|could (?:lead|cause|result|be)|may (?:lead|cause|result|be)"
     r"|this (?:means|causes|creates|results|could|may|can|will|breaks|is because)|which (?:means|could|may|causes|can)"
@@ -198,7 +201,7 @@ def hear(text: str, *, headless: bool = False) -> Spoken:
 
 def is_review(text: str) -> bool:
     """Whether the text reads like a review comment of a third party: formal, about code, nobody speaks."""
-    if ("everity" in text or "riority" in text or "risk" in text) and _SEVERITY.search(text):
+    if ("everity" in text or "riority" in text or "risk" in text or text[:2] == "[P") and _SEVERITY.search(text):
         return True
     if len(text) < LONG_PROSE or _SPOKEN.search(text):
         return False
