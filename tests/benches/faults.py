@@ -62,11 +62,11 @@ def main() -> int:
 def child(name: str) -> int:
     """One command in a process of its own, as it is traced."""
     import test_safety_faults as steps
+    from experience_forge.errors import ForgeError
 
-    action = steps.COMMANDS[name](None)
     try:
-        code, said = action()
-    except OSError as error:
+        code, said = steps.COMMANDS[name](None)()
+    except (ForgeError, OSError) as error:
         # Outside the command line's own boundary, which says it in one line.
         code, said = 1, f"{error}"
     print(said, file=sys.stderr)
