@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from experience_forge.store import home, projects
+from pathlib import Path
+
+import pytest
+
+from experience_forge.clients import claude_files
+from experience_forge.errors import Refused, Text
+from experience_forge.installer import record
+from experience_forge.store import files, home, projects
+from experience_forge.store.projects import Project
 
 
 def repository(folder, remote=""):
@@ -52,3 +60,30 @@ def test_a_damaged_list_of_projects_counts_as_empty(tmp_path):
     project = projects.current(here, str(tmp_path))
     projects.record(here, project)
     assert [p.id for p in projects.all(here)] == [project.id]
+
+
+@pytest.mark.parametrize("write", ["project", "install", "blocks"])
+def test_a_record_that_cannot_be_read_is_not_written_over(own_home, monkeypatch, write):
+    """A record of several things is left alone when reading it fails: what is written would hold one of them only."""
+    here = home.current()
+    projects.record(here, Project("one", "One", "/one", ("one",)))
+    record.put(here.root, {"skill_folder": "/one"})
+    claude_files.keep_block_files(here, [Path("/one/CLAUDE.md")])
+    names = {"project": "projects.json", "install": "install.json", "blocks": "projections.json"}
+    before = (here.root / names[write]).read_bytes()
+    read = files.read_text
+
+    def failing(path, *rest, **named):
+        if path.name == names[write]:
+            raise Refused(Text("errors.no_project", project="x"))
+        return read(path, *rest, **named)
+
+    monkeypatch.setattr(files, "read_text", failing)
+    calls = {
+        "project": lambda: projects.record(here, Project("two", "Two", "/two", ("two",))),
+        "install": lambda: record.put(here.root, {"skill_folder": "/two"}),
+        "blocks": lambda: claude_files.keep_block_files(here, [Path("/two/CLAUDE.md")]),
+    }
+    with pytest.raises(Refused):
+        calls[write]()
+    assert (here.root / names[write]).read_bytes() == before

@@ -181,15 +181,30 @@ def salt(home: Home) -> str:
 
 
 def block_files(home: Home) -> list[Path]:
-    """Files in projects that hold, or held, blocks of this home."""
-    listed = _json(_record(home)).get("files", [])
+    """Files in projects that hold, or held, blocks of this home; none when the record can't be read."""
+    try:
+        return _block_files(home)
+    except Refused:
+        return []
+
+
+def _block_files(home: Home) -> list[Path]:
+    try:
+        data = json.loads(files.read_text(_record(home)))
+    except (FileNotFoundError, ValueError, RecursionError):
+        return []
+    listed = data.get("files", []) if isinstance(data, dict) else []
     return [Path(str(path)) for path in listed] if isinstance(listed, list) else []
 
 
 def keep_block_files(home: Home, found: Iterable[Path]) -> None:
-    """Remember the files in projects that hold our blocks."""
+    """Remember the files in projects that hold our blocks.
+
+    Raises:
+        Refused: when the record can't be read (writing would lose what it names) or written.
+    """
     listed = sorted({str(path) for path in found})
-    if listed == sorted(str(path) for path in block_files(home)):
+    if listed == sorted(str(path) for path in _block_files(home)):
         return
     files.write_text(_record(home), json.dumps({"v": 1, "files": listed}, ensure_ascii=False, indent=1) + "\n")
 

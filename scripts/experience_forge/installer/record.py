@@ -17,8 +17,16 @@ NAME = "install.json"
 def installs(home: Path) -> list[dict[str, Any]]:
     """All installs that this data home knows of; an unreadable record counts as none."""
     try:
+        return _read(home)
+    except (OSError, Refused):
+        return []
+
+
+def _read(home: Path) -> list[dict[str, Any]]:
+    """As `installs`; raises when the file is there and can't be read: writing would lose the other installs."""
+    try:
         data = json.loads(files.read_text(home / NAME))
-    except (OSError, ValueError, Refused):
+    except (FileNotFoundError, ValueError):
         return []
     found = data.get("installs", []) if isinstance(data, dict) else []
     return [one for one in found if isinstance(one, dict) and one.get("skill_folder")]
@@ -31,13 +39,13 @@ def of(home: Path, skill_folder: Path) -> dict[str, Any]:
 
 def put(home: Path, install: Mapping[str, Any]) -> None:
     """Add an install, or replace the one in the same skill folder."""
-    others = [one for one in installs(home) if one["skill_folder"] != install["skill_folder"]]
+    others = [one for one in _read(home) if one["skill_folder"] != install["skill_folder"]]
     _write(home, [*others, dict(install)])
 
 
 def drop(home: Path, skill_folder: Path) -> None:
     """Forget an install; without any left, the record goes."""
-    left = [one for one in installs(home) if one["skill_folder"] != str(skill_folder)]
+    left = [one for one in _read(home) if one["skill_folder"] != str(skill_folder)]
     if left:
         _write(home, left)
     else:

@@ -49,11 +49,12 @@ def record(home: Home, project: Project) -> None:
     """Remember a project with all its ids, in place of the records that share one with it.
 
     Raises:
-        Refused: when it can't be written.
+        Refused: when the file can't be read (writing would lose the other projects) or written.
     """
     with files.locked(home.lock):
-        others = [known for known in all(home) if not set(known.ids) & set(project.ids)]
-        mine = [known for known in all(home) if set(known.ids) & set(project.ids)]
+        everything = _read(home)
+        others = [known for known in everything if not set(known.ids) & set(project.ids)]
+        mine = [known for known in everything if set(known.ids) & set(project.ids)]
         ids = tuple(dict.fromkeys((*project.ids, *(one for known in mine for one in known.ids))))
         merged = Project(project.id, project.name, project.root, ids, journal.now()[:10])
         if mine == [merged]:
@@ -81,10 +82,17 @@ def renamed(home: Home, project_id: str, name: str) -> Project:
 
 
 def all(home: Home) -> list[Project]:
-    """All recorded projects, by name; a damaged file counts as empty, since it can be made anew."""
+    """All recorded projects, by name; none when the file is damaged or can't be read."""
+    try:
+        return _read(home)
+    except Refused:
+        return []
+
+
+def _read(home: Home) -> list[Project]:
     try:
         data = json.loads(files.read_text(_path(home)))
-    except (FileNotFoundError, ValueError, Refused):
+    except (FileNotFoundError, ValueError):
         return []
     if not isinstance(data, Mapping):
         return []
