@@ -430,3 +430,54 @@ def test_what_is_said_after_an_interrupt_redirects_when_it_denies(tmp_path):
     assert [hit.kind for hit in phrases.find("that belongs in the other file, not here", stopped)] == ["correction"]
     assert phrases.find("the bins go into the config", stopped) == []
     assert phrases.find("ship it", stopped) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nitpick (non-blocking): the changelog still lists the old flag.",
+        "lint-bot: `infra/main.tf` is missing an owner. Files without an owner are not merged.",
+        "In `0007_rates.py` the reverse step is `noop`, so a rollback would leave the column filled and used.",
+    ],
+)
+def test_a_comment_of_a_review_is_a_third_party(text):
+    """Comments with the labels of a review or a bot's name, and formal prose with names in backticks, are pasted."""
+    assert hear(text).why == "review"
+
+
+def test_what_the_browser_prints_is_a_paste():
+    """Lines of a browser's console say nothing in the person's own words."""
+    assert hear("GET https://shop.example/img/a.png 404 (Not Found)").why == "paste"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't want to go there if the small one is enough",
+        "I don't need it now, I only ask because of the cost",
+        "ohhh ok makes sense, I thought it was wrong",
+        "sounds good. drive letters are too exotic",
+        "这些配置怎么切换比较方便，每次改文件太麻烦了",
+    ],
+)
+def test_wishes_consents_and_questions_blame_nothing(text):
+    """What is not wanted or needed, what is understood now, and what is asked for is no correction."""
+    assert "correction" not in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't sleep in the loop",
+        "Kindly do not put a sleep in the test",
+        "please no symlinks",
+        "the pictures are blurry now",
+        "why did u install a framework??",
+        "the logo is weird, on top of the menu??",
+        "rather not with the account numbers",
+        "改了之后还是三秒就超时了，是不是没有生效",
+    ],
+)
+def test_orders_against_what_was_done_and_exclaimed_faults_are_corrections(text):
+    """An order not to do so, a fault that is exclaimed rather than asked: said right after work, they correct it."""
+    assert "correction" in labels(text)

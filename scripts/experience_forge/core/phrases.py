@@ -61,8 +61,11 @@ _GOES_ON = Pattern(
     r"(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b"
     r"|^(?:继续|接着|好了?|可以|执行)|\bbefore you (?:go|continue|start)\b[^.]{0,12}\balso\b|^(?:also|one more thing)\b"
 )
+_ASKED = Pattern(r"(?<![?？])[?？](?![?？])|怎么(?:切换|用|改|做|弄|办|配|处理|写|看)|如何")
+"""A question asks once; `??` exclaims."""
 _ZH_ASKS = Pattern(
-    r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$|^(?:那|所以)?(?:为什么|为啥)|能不能|会不会|是不是|有没有|要不要|可不可以|支不支持|对不对|行不行"
+    r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$|^(?:那|所以)?(?:为什么|为啥)"
+    r"|^[^，,]*(?:能不能|会不会|是不是|有没有|要不要|可不可以|支不支持|对不对|行不行|怎么(?:切换|用|改|做|弄|办|配|处理|写|看)|如何)"
 )
 
 
@@ -172,7 +175,7 @@ class _Parts:
         if self._describes is None:
             plain, rules = self._plain, self._rules
             self._describes = bool(
-                "?" in plain or "？" in plain or rules.consents.match(plain) or rules.orders.match(plain)
+                _ASKED.search(plain) or rules.consents.match(plain) or rules.orders.match(plain)
             )
         return self._describes
 
@@ -446,4 +449,6 @@ def is_question(text: str) -> bool:
     """Whether a sentence or clause asks, in either language, with its mark or without."""
     if text.endswith(("?", "？")):
         text = _TAG.sub("", text)
+    if text.endswith(("??", "？？")):
+        return bool(_ASKS.match(text))  # a statement with two marks exclaims
     return text.endswith(("?", "？")) or bool(_ASKS.match(text) or (not text.isascii() and _ZH_ASKS.search(text)))

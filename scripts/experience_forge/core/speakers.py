@@ -11,8 +11,9 @@ from .lazy import Pattern
 PASTE_PLACE = "\n"
 """What stands for a paste that was taken out: a line break, so that no clause reaches over it."""
 
-LONG_PROSE = 220
-"""Characters from which formal prose about code, with nobody speaking in it, counts as a pasted review."""
+LONG_PROSE, SHORT_PROSE = 220, 100
+"""Characters from which formal prose about code, with nobody speaking in it, counts as a pasted review; with two
+names in backticks or more, and with fewer."""
 
 _TURN_SKIPPED = Pattern(r"\s*(?:<(?:command|local-command|system|bash|task|ide_)|\[Request interrupted by user)", re.I)
 
@@ -87,6 +88,7 @@ _PASTED_LINE = Pattern(
       | (?:FAILED|ERROR|PASSED)\s\S+::\S+ | \w+:fail\b | Runtime\ Error\s)
       | (?:={3,}|-{4,}|\#{4,}|\*{4,}|_{4,}|[│┃├└┌┐┘┤─━═║╔╚▶●○⏺⎿✓✔✗✘✖×⚠]\s|\|[^\n]*\|\s*$)
       | [\w./\\-]+\.\w{1,5}:\d+(?::\d+)?(?:[:\s]|$)           # file:line:
+      | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\ (?:https?:/)?/\S+ | Failed\ to\ load\ resource: | Uncaught\s
       | (?:---|===|\.\.\.)\s?(?:RUN|PASS|FAIL|SKIP)
       | [{}\[\]();,]+\s*$ | "[\w.$-]+"\s?:
       | (?:import|from|const|let|var|func|def|class|return|public|private|static|\#include|package|export|async)\s
@@ -124,10 +126,19 @@ _FINDING_WORDS = (
 _SEVERITY = Pattern(
     r"^\W{0,4}P[0-4]\]|^\W{0,4}(?:Low|Medium|High|Critical|Minor|Major)\s(?:Severity|Priority|risk)\b", re.I | re.M
 )
+_REVIEW_LEAD = Pattern(
+    r"\s*(?:nit(?:pick)?|suggestion|issue|todo|question|thought|chore|note|typo|polish|praise)"
+    r" ?\((?:non-blocking|blocking|if-minor|\w+)\):|\s*nit(?:pick)?:|\s*[\w.-]+(?:-bot|\[bot\]):",
+    re.I,
+)
+"""How comments of a review begin that follow conventionalcomments.org, or that a bot wrote."""
+_CODE_QUOTED = Pattern(r"`[^`\n]+`")
 _REVIEW_WORDS = Pattern(
     r"\b(?:consider|potential(?:ly)?|inconsisten\w+|could (?:lead|cause|result|be)|may (?:lead|cause|result|be)"
     r"|this (?:means|causes|creates|results|could|may|can|will|breaks|is because)|which (?:means|could|may|causes|can)"
-    r"|misleading|redundant|duplicated?|silently|incorrectly|should (?:be|use|also|handle)|when\b|if\b|however)\b",
+    r""
+    r"|would (?:leave|break|fail|be|return|not)|misleading|redundant|duplicated?"
+    r"|silently|incorrectly|should (?:be|use|also|handle)|when\b|if\b|however)\b",
     re.I,
 )
 _SPOKEN = Pattern(
@@ -203,7 +214,10 @@ def is_review(text: str) -> bool:
     """Whether the text reads like a review comment of a third party: formal, about code, nobody speaks."""
     if ("everity" in text or "riority" in text or "risk" in text or text[:2] == "[P") and _SEVERITY.search(text):
         return True
-    if len(text) < LONG_PROSE or _SPOKEN.search(text):
+    if _REVIEW_LEAD.match(text):
+        return True
+    quoted = len(_CODE_QUOTED.findall(text))
+    if len(text) < (SHORT_PROSE if quoted >= 2 else LONG_PROSE) or _SPOKEN.search(text):
         return False
     return len(_CODE_NAME.findall(text)) >= 2 and bool(_REVIEW_WORDS.search(text)) and text.strip()[:1].isupper()
 
