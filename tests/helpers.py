@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,10 +43,15 @@ def confirm(one: Entry, consent: Consent | None = None, into: Home | None = None
 
 
 @contextmanager
-def answering(answer: str):
-    """A person at a terminal who gives this answer to whatever is asked, in this process."""
+def answering(answer: str, then: str | None = None):
+    """A person at a terminal who gives this answer to whatever is asked, in this process.
+
+    Args:
+        then: what they say from the second question on, when it is another answer.
+    """
     before = report.Output.ask
-    report.Output.ask = lambda self, question: answer
+    answers = itertools.chain([answer], itertools.repeat(answer if then is None else then))
+    report.Output.ask = lambda self, question: next(answers)
     try:
         yield
     finally:

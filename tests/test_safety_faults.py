@@ -116,16 +116,16 @@ def carried_out(proposal_id):
     return action
 
 
-def answered(answer, *arguments):
+def answered(answer, *arguments, then=None):
     """`call`, with a person who gives this answer at a terminal of theirs, not below a client."""
-    with answering(answer), mock.patch.object(ancestry, "client_above", lambda environ: ""):
+    with answering(answer, then), mock.patch.object(ancestry, "client_above", lambda environ: ""):
         return call(*arguments)
 
 
 def reviewed():
-    """`review` of one draft by a person at a terminal of theirs, who confirms it."""
+    """`review` of one draft by a person at a terminal of theirs, who confirms it, and quits when that fails."""
     with mock.patch.object(report.Output, "can_ask", True):
-        return answered("c", "review", "three")
+        return answered("c", "review", "three", then="q")
 
 
 def restored(world):

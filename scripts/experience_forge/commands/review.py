@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import drafting, shared
 from ..clients import ancestry
 from ..core import codec, drafts
-from ..errors import ForgeError, NeedsConsent, Refused, Text
+from ..errors import EXIT_DONE, EXIT_REFUSED, ForgeError, NeedsConsent, Refused, Text
 from ..fast import visible
 from ..model import Consent, Track
 from ..report import Output
@@ -61,24 +61,25 @@ def run(args: argparse.Namespace, out: Output) -> int:
             out.text("review.no_terminal_hint", count=len(chosen)),
         )
     counts = {"c": 0, "d": 0, "s": 0}
-    last = ""
+    last, failed = "", set[str]()
     for number, proposal in enumerate(chosen, 1):
         change = out.word("change", proposal.change)
         out.line(out.text("review.heading", number=number, count=len(chosen), id=proposal.id, change=change))
-        answer, last = _one(where, proposal, last, out)
+        answer, last = _one(where, proposal, last, failed, out)
         if answer == "q":
             break
         counts[answer] += 1
     out.say("review.summary", confirmed=counts["c"], discarded=counts["d"], left=len(proposals.all(where)))
     _tell_candidates(waiting, out)
-    return 0
+    return EXIT_REFUSED if failed else EXIT_DONE
 
 
-def _one(where: Home, proposal: Proposal, last: str, out: Output) -> tuple[str, str]:
+def _one(where: Home, proposal: Proposal, last: str, failed: set[str], out: Output) -> tuple[str, str]:
     """Present one proposal until it is decided; returns the key that decided it, and what was done in one line.
 
     Args:
         last: what was done before, to be said again above the keys when a long text has moved it away.
+        failed: ids of proposals whose confirmation failed and was not made good; kept up to date here.
     """
     shown = ""
     while True:
@@ -89,8 +90,11 @@ def _one(where: Home, proposal: Proposal, last: str, out: Output) -> tuple[str, 
                 out.talk(out.text("review.before", what=last))
         keys = _keys(proposal)
         key = _key(out.ask(_offered(keys, out)), keys, out)
-        if key == "c" and (last := _confirm(where, proposal, out)):
-            return "c", last
+        if key == "c":
+            last = _confirm(where, proposal, out)
+            (failed.discard if last else failed.add)(proposal.id)
+            if last:
+                return "c", last
         if key == "d" and (last := _discarded(where, proposal, out)):
             return "d", last
         if key in ("s", "q"):
