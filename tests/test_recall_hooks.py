@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from experience_forge import cli
 from experience_forge.fast import git, lookup, spool
-from experience_forge.model import Condition, Guard, Status, Track
+from experience_forge.model import Condition, Guard, Kind, Status, Track
 from experience_forge.store import config, home, recall_index
 from helpers import entry
 from recall_home import ask, bash, batch, faults, fill, given, pitfall, process, prompt, said, write
@@ -294,3 +295,28 @@ def test_of_two_entries_that_contradict_the_winner_speaks_and_says_so():
     text = said(bash("zephyr publish now"))
     assert "experience-forge narrow]" in text and "[wide] says otherwise" in text
     assert bash("zephyr publish again") is None and given() == ["narrow"]
+
+
+def test_a_review_date_that_has_passed_is_told_as_that():
+    """Nothing changed: a note whose review is due says so, in its language, and claims no change."""
+    fill(entry("due", review="2026-01-31"), entry("faellig", review="2026-01-31", language="zh", title="用 pnpm",
+               aliases=("use pnpm",), applies_when=(Condition(words="pnpm 依赖安装"),)))
+    text = said(bash("npm install left-pad"))
+    assert "Its review date, 2026-01-31, has passed." in text and "changed" not in text
+    text = said(prompt("怎么用 pnpm 做依赖安装"))
+    assert "它的复查日期 2026-01-31 已过。" in text and "\n" not in text
+
+
+def test_a_note_that_is_held_back_is_a_decision_and_no_fault(tmp_path, capsys):
+    """Of steps over another version `why` says that they were held back, once; no fault is logged."""
+    (tmp_path / "requirements.txt").write_text("hermes==0.18.2\n", encoding="utf-8")
+    steps = (("when", "an install"), ("steps", "1. Install it.\n2. Look."), ("rule", "Install it."))
+    fill(entry("old-steps", kind=Kind.WORKFLOW, sections=steps, versions=("hermes>=0.19",)))
+    for _ in range(2):
+        assert bash("npm install left-pad", cwd=str(tmp_path)) is None
+    assert faults() == ""
+    cli.main(["why", "--session", "s1", "--json"])
+    held = json.loads(capsys.readouterr().out)["held"]
+    assert [(one["entry"], one["reason"]) for one in held] == [("old-steps", "version")]
+    cli.main(["why", "--session", "s1"])
+    assert "held back: old-steps" in capsys.readouterr().out

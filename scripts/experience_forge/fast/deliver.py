@@ -124,7 +124,7 @@ class Recall:
         return False
 
     def ready(self, entry: "dict[str, Any]") -> str | None:
-        """Whether the entry may be delivered now: unchanged, not drifted, not withheld. Returns a warning or None."""
+        """Whether the entry may be delivered now: unchanged, not drifted, not withheld. A sentence to add, or None."""
         if not self.unchanged(entry):
             return None
         if self.contradicted(entry)[1] not in ("", entry["id"]):
@@ -153,18 +153,23 @@ class Recall:
         return "", ""
 
     def _drift(self, entry: "dict[str, Any]") -> str | None:
-        """Empty, a warning to add, or None when what the entry stands on has gone."""
+        """Empty, a sentence to add, or None when what the entry stands on has gone."""
         data = system.read(lookup.path_of(self.home, "freshness.tsv"))
         if not data or ("\n" + entry["id"] + "\t").encode() not in b"\n" + data:
             return ""
         from . import freshness
 
-        state, _, detail, delivery = freshness.check(
+        state, reason, detail, delivery = freshness.check(
             self.home, entry["id"], entry["kind"], self.project.root, system.now()[:10], self.project.id)
         if delivery == "no":
-            self.context.fault("entry %s not delivered: drifted (%s)" % (entry["id"], detail))
+            # A decision, no fault: `why` tells of it, once a session.
+            if not any(one.get("what") == "held" and one.get("entry") == entry["id"] for one in self.records):
+                self.append("held", entry, {"reason": reason, "detail": detail})
             return None
-        return detail if state == "drifted" else ""
+        if state != "drifted":
+            return ""
+        # A date that has passed is no change of what the note stands on.
+        return self.frame("overdue" if reason == "review" else "stale", entry, text=detail)
 
     def _tossed(self, entry: "dict[str, Any]") -> bool:
         """Log the opportunity; False when the coin of a holdout says to withhold."""
@@ -218,7 +223,7 @@ def note(recall: Recall, entry: "dict[str, Any]", parts: tuple[tuple[str, str], 
         if entry[field]:
             lines.append(recall.frame(name, entry, text=entry[field]))
     if warning:
-        lines.append(recall.frame("stale", entry, text=warning))
+        lines.append(warning)
     other, _ = recall.contradicted(entry)
     if other:
         lines.append(recall.frame("conflict", entry, other=other))

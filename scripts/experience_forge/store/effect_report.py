@@ -160,7 +160,8 @@ def lines_of_one(document: dict[str, Any], text: Text) -> Iterator[str]:
         yield text("effect.parent", version=one["version"][:8], verdict=one["verdict"])
     fresh = document["freshness"]
     reason = text(f"effect.reason_{fresh['reason']}") if fresh["reason"] else ""
-    yield text(f"effect.freshness_{fresh['state']}", reason=reason, detail=fresh["detail"]).rstrip()
+    state = "overdue" if fresh["reason"] == "review" else fresh["state"]
+    yield text(f"effect.freshness_{state}", reason=reason, detail=fresh["detail"]).rstrip()
     for one in document["opportunities"]:
         if one["outcome"] != "open":
             where = f"{one['transcript'] or one['session']}:{one['line'] or one['trigger']}"
