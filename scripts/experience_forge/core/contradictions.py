@@ -23,7 +23,6 @@ ON_TOPIC: Final = 0.08
 
 _CLAUSE = re.compile(r"[;；。！!?？\n]|\.(?=\s|$)|，|,(?! not\b)|、(?=不|别)|：|: | - |—|\(|\)|（|）")
 _WITHOUT = re.compile(r"\b(without|unless|except|until|before|after|when|if)\b.*|^.*?(?:除非|之前|以前|之后|的时候)")
-_STRICT = (Guard.DENY, Guard.ASK, Guard.HOLD)
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,7 @@ class Rules:
     rather: re.Pattern[str]
     yes: re.Pattern[str]
     may: re.Pattern[str]
+    none: re.Pattern[str]
     choices: Groups
     words: frozenset[str]
 
@@ -73,7 +73,8 @@ def rules_of(data: Mapping[str, Any]) -> Rules:
     plain = {str(w).lower() for name in ("forbids", "rather", "asks") for w in cues[name]["en"]}
     known = frozenset(term for w in plain for term in tokens.terms(w))
     no, rather, yes, may = (_pattern(cues[name]) for name in ("forbids", "rather", "asks", "allows"))
-    return Rules(no, rather, yes, may, Groups(data["choices"].items()), known)
+    none = re.compile("|".join(map(re.escape, cues["none"]["zh"])))
+    return Rules(no, rather, yes, may, none, Groups(data["choices"].items()), known)
 
 
 def _pattern(cue: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
@@ -118,7 +119,7 @@ def _clauses(part: str, rules: Rules) -> list[Clause]:
             *_clauses(part[: contrast.start()], rules),
             *([Clause(False, refused, rest.strip(), True)] if refused else []),
         ]
-    found = rules.no.search(part)
+    found = _forbids(part, rules)
     core = _WITHOUT.sub("", part)
     if found and found.start() > len(core):
         found = None
@@ -135,12 +136,21 @@ def _clauses(part: str, rules: Rules) -> list[Clause]:
     return [Clause(False, words, core.strip())]
 
 
+def _forbids(part: str, rules: Rules) -> re.Match[str] | None:
+    """The first cue that forbids, unless it is a part of another word (别 in 别名)."""
+    inside = [match.span() for match in rules.none.finditer(part)]
+    for found in rules.no.finditer(part):
+        if not any(start <= found.start() and found.end() <= end for start, end in inside):
+            return found
+    return None
+
+
 def _allows(entry: Entry, rules: Rules) -> bool:
     """Whether an entry says that something may be done unasked."""
     texts = [entry.title, entry.rule, entry.section("decision")]
     texts += entry.aliases if entry.kind in (Kind.PREFERENCE, Kind.DESIGN) else ()
     for part in (part for text in texts for part in _CLAUSE.split(text.lower())):
-        may, no = rules.may.search(part), rules.no.search(part)
+        may, no = rules.may.search(part), _forbids(part, rules)
         if may is not None and (no is None or no.start() >= may.start()):
             return True
     return False
@@ -173,7 +183,7 @@ def between(
         return None
     across = (one.track is Track.PROJECT) != (other.track is Track.PROJECT)
     blocked = bool(set(apart) - {"subject"})
-    guard = None if blocked else _guard(one, other, rules, share, trigger)
+    guard = None if blocked else _guard(one, other, rules, trigger)
     if guard is not None:
         return Contradiction("guard", *guard, across)
     choice = _choice(one, other, first, second, share, trigger)
@@ -192,28 +202,27 @@ def between(
 def _choice(
     one: Entry, other: Entry, first: Stance, second: Stance, share: float, trigger: bool
 ) -> tuple[str, str, str] | None:
+    both_choose = Kind.PITFALL not in (one.kind, other.kind)
     for group in first.chosen.keys() | first.rejected.keys():
         mine = first.chosen.get(group, frozenset())
         theirs = second.chosen.get(group, frozenset())
         refused, refused_too = first.rejected.get(group, frozenset()), second.rejected.get(group, frozenset())
-        if not (trigger or share >= ON_TOPIC):
+        # A pitfall names a tool as where it happens: only at the same trigger is that a choice.
+        if not (trigger or (both_choose and share >= ON_TOPIC)):
             continue
         if (mine & refused_too and not theirs & mine) or (theirs & refused and not theirs & mine):
             return group, " ".join(sorted(mine)) or "-", " ".join(sorted(theirs)) or "-"
-        both_choose = Kind.PITFALL not in (one.kind, other.kind)
         if both_choose and mine and theirs and not mine & theirs:
             return group, " ".join(sorted(mine)), " ".join(sorted(theirs))
     return None
 
 
-def _guard(one: Entry, other: Entry, rules: Rules, share: float, trigger: bool) -> tuple[str, str] | None:
-    guards = {one.guard, other.guard}
-    if not trigger or Guard.REMIND not in guards or not guards & set(_STRICT):
+def _guard(one: Entry, other: Entry, rules: Rules, trigger: bool) -> tuple[str, str] | None:
+    denies = [entry.guard is Guard.DENY for entry in (one, other)]
+    if not trigger or all(denies) or not any(denies):
         return None
-    lenient = one if one.guard is Guard.REMIND else other
-    if share >= 0.2 or _allows(lenient, rules):
-        return one.guard.value, other.guard.value
-    return None
+    # A weaker guard, or none, allows nothing by itself: its entry has to say so.
+    return (one.guard.value, other.guard.value) if _allows(other if denies[0] else one, rules) else None
 
 
 def _opposed(first: Stance, second: Stance, share: float, trigger: bool) -> tuple[str, str] | None:
