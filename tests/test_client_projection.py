@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from experience_forge import cli, shared
 from experience_forge.clients import claude_code, claude_files
-from experience_forge.core import changes, managed_block
+from experience_forge.core import changes, codec, managed_block
 from experience_forge.model import Condition, Consent, Kind, Status, Track
 from experience_forge.store import config, files, home, library, projects, proposals, templates
 from helpers import confirm, entry, tree
@@ -359,3 +360,32 @@ def test_an_uninstall_needs_no_packages():
             "print(sorted({'yaml', 'jinja2', 'frontmatter', 'rich'} & set(sys.modules)))")  # fmt: skip
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_draft_shows_every_loaded_file_that_it_would_change(client, capsys):
+    """Law 1: a contradiction marks another entry's line; draft, review and --dry-run show it, confirm does just it."""
+    trigger = {"applies_when": (Condition(command="pip install *"),)}
+    texts = {"sections": (("rule", "Use Poetry to manage dependencies."), ("why", "So."), ("how", "So."))}
+    confirm(entry("by-poetry", title="Dependencies by Poetry", aliases=("python 用 poetry",), track=Track.PROFILE,
+                  **trigger, **texts))
+    project()
+    other = in_project("by-uv", title="uv manages our environments", aliases=("用 uv",), **trigger, sections=(
+        ("rule", "Manage dependencies with uv."), ("why", "So."), ("how", "So.")))
+    given = Path(home.current().root / "d.md")
+    files.write_text(given, codec.render(other))
+    assert cli.main(["draft", "--from", str(given), "--track", "project", "--json"]) == 0
+    (draft,) = json.loads(capsys.readouterr().out)["drafts"]
+    assert {Path(one["path"]).name for one in draft["targets"]} == {"profile.md", "CLAUDE.md"}
+    marked = "(until you decide, [by-uv] counts where it applies)"
+    assert marked in next(one["diff"] for one in draft["targets"] if one["path"].endswith("profile.md"))
+    assert any("contradicts [by-poetry]" in warning for warning in draft["warnings"])
+    assert cli.main(["confirm", draft["id"], "--digest", draft["digest"], "--dry-run", "--json"]) == 0
+    dry = json.loads(capsys.readouterr().out)
+    assert dry["targets"] == draft["targets"] and dry["warnings"] == draft["warnings"]
+    assert cli.main(["review", draft["id"], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["proposals"][0]["targets"] == draft["targets"]
+    before = tree(client)
+    where = home.current()
+    shared.carry_out(where, proposals.load(where, draft["id"]), Consent("terminal", "now", "terminal"))
+    changed = {name for name, data in tree(client).items() if before.get(name) != data}
+    assert changed == {"rules/experience-forge/profile.md"} and marked in read(client, "profile")

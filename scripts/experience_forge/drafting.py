@@ -33,6 +33,7 @@ from .store import (
     redaction,
     ruleset,
     templates,
+    tidying,
 )
 from .store.home import Home
 from .store.proposals import Proposal
@@ -105,6 +106,7 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
         warnings.append(wording.told(Text("errors_entry.not_the_user", source=source, places=found)))
     if given.ignored:
         warnings.append(wording.told(Text("errors_entry.ignored", names=list(given.ignored))))
+    warnings += _contradictions(home, entry)
     untestable = testable.label(entry)
     if untestable is not None:
         warnings.append(wording.told(untestable))
@@ -244,6 +246,14 @@ def _vetted(entry: Entry) -> list[str]:
         what = Text("errors_entry.draft_blocked", title=entry.title[:60])
         raise Invalid(what, Text("errors.take_out"), blocked)
     return [f"{f.field}: {reason}" for f in findings if f.verdict == "warn" for reason in f.reasons]
+
+
+def _contradictions(home: Home, entry: Entry) -> list[str]:
+    """Entries that this one contradicts, and which of the two counts until the user decides."""
+    found = tidying.expected(home, {entry.id: entry}).get(entry.id, [])
+    which = {entry.id: "this", "-": "none"}
+    return [wording.told(Text(f"errors_entry.contradicts_{which.get(wins, 'other')}", other=other))
+            for other, wins in found]
 
 
 def _routed(home: Home, entry: Entry, options: Options, asked: str) -> tuple[Entry, str]:

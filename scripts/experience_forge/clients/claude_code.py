@@ -32,6 +32,7 @@ from ..store.home import Home
 from . import claude_files, claude_skill
 from .claude_files import Change, Install
 
+Conflicts = Mapping[str, Sequence[tuple[str, str]]]
 PROJECT_FILES = ("CLAUDE.md", "CLAUDE.local.md")
 _OFTEN = 20
 _FILES = {
@@ -75,34 +76,28 @@ def plan(home: Home, book: Book | None = None) -> list[Change]:
 
 def targets(home: Home, entry: Entry) -> list[tuple[Path, str]]:
     """The files that would change if this entry were confirmed, each with its diff (of what a model sees)."""
-    book = templates.accepted(home)
-    others = [one for one in _confirmed(home) if one.id != entry.id and one.id not in entry.parents]
-    active = [*others, dataclasses.replace(entry, status=Status.ACTIVE)]
-    if entry.track is Track.PROJECT:
-        now, then = _block_changes(home, others, book), _block_changes(home, active, book)
-    else:
-        now, then = list(_user_changes(home, others, book)), list(_user_changes(home, active, book))
-    before = {change.path: change.after for change in now}
-    found = []
-    for change in then:
-        text = diff(change.path, before.get(change.path), change.after)
-        if text:
-            found.append((change.path, text))
-        elif change.note and change.path.name in _FILES[entry.track]:
-            found.append((change.path, f"{change.path}: {change.note}\n"))
-    return found
+    gone: dict[str, Entry | None] = dict.fromkeys(entry.parents)
+    return effects_of(home, {**gone, entry.id: dataclasses.replace(entry, status=Status.ACTIVE)})
 
 
 def effects_of(home: Home, changed: Mapping[str, Entry | None]) -> list[tuple[Path, str]]:
-    """Every file that would be another one if these entries were so (None: not there any more), with its diff."""
+    """Every file that would be written if these entries were so (None: not there any more), with its diff.
+
+    Lines of other entries are among them: two that contradict each other both say so. A file that we would
+    write and leave as it is comes with the reason.
+    """
     book = templates.accepted(home)
-    now = _confirmed(home)
-    then = [one for one in now if one.id not in changed]
+    then = [one for one in _confirmed(home) if one.id not in changed]
     then += [one for one in changed.values() if one is not None and one.status is Status.ACTIVE]
-    before = {change.path: change.after for change in _planned(home, now, book)}
-    after = {change.path: change.after for change in _planned(home, then, book)}
-    texts = ((path, diff(path, before.get(path), after.get(path))) for path in sorted({*before, *after}))
-    return [(path, text) for path, text in texts if text]
+    usual = {name for one in changed.values() if one is not None for name in _FILES[one.track]}
+    found = {}
+    for change in _planned(home, then, book, tidying.expected(home, changed)):
+        text = diff(change.path, change.before, change.after)
+        if text:
+            found[change.path] = text
+        elif change.note and change.path.name in usual:
+            found[change.path] = f"{change.path}: {change.note}\n"
+    return sorted(found.items())
 
 
 def renewal(home: Home) -> list[Change]:
@@ -157,17 +152,19 @@ def diff(path: Path, before: bytes | None, after: bytes | None) -> str:
     return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
 
 
-def _planned(home: Home, confirmed: Sequence[Entry], book: Book) -> list[Change]:
-    return [*_user_changes(home, confirmed, book), *_block_changes(home, confirmed, book)]
+def _planned(
+    home: Home, confirmed: Sequence[Entry], book: Book, conflicts: Conflicts | None = None
+) -> list[Change]:
+    edits = _block_edits(home, confirmed, book, conflicts)
+    blocks = [claude_files.block_change(path, make) for path, make in edits]
+    return [*_user_changes(home, confirmed, book, conflicts), *blocks]
 
 
-def _block_changes(home: Home, confirmed: Sequence[Entry], book: Book) -> list[Change]:
-    return [claude_files.block_change(path, make) for path, make in _block_edits(home, confirmed, book)]
-
-
-def _user_changes(home: Home, confirmed: Sequence[Entry], book: Book) -> Iterator[Change]:
+def _user_changes(
+    home: Home, confirmed: Sequence[Entry], book: Book, conflicts: Conflicts | None = None
+) -> Iterator[Change]:
     for install in claude_files.installs(home):
-        made = projection.project(confirmed, _settings(home, install.hooks), book)
+        made = projection.project(confirmed, _settings(home, install.hooks, conflicts), book)
         wanted = {
             claude_files.path_of(install.client_folder, name): managed_block.stamp(text, book.version)
             for name, text in made.files.items()
@@ -190,7 +187,9 @@ def _user_changes(home: Home, confirmed: Sequence[Entry], book: Book) -> Iterato
                 yield claude_files.file_change(path, None)
 
 
-def _block_edits(home: Home, confirmed: Sequence[Entry], book: Book) -> Iterator[tuple[Path, Any]]:
+def _block_edits(
+    home: Home, confirmed: Sequence[Entry], book: Book, conflicts: Conflicts | None = None
+) -> Iterator[tuple[Path, Any]]:
     """Memory files of projects with the function that brings our blocks in them up to date."""
     places = claude_files.block_files(home)
     chosen = str(config.load()["project_file"])
@@ -204,7 +203,7 @@ def _block_edits(home: Home, confirmed: Sequence[Entry], book: Book) -> Iterator
             continue
         owner = projects.current(home, str(path.parent)).ids
         mine = [entry for entry in confirmed if entry.project in owner and path.name == name]
-        wanted = projection.blocks(mine, _settings(home, hooks=False), book)
+        wanted = projection.blocks(mine, _settings(home, False, conflicts), book)
         yield path, partial(claude_files.update_blocks, home, wanted=wanted, template=book.version)
 
 
@@ -229,7 +228,7 @@ def _confirmed(home: Home) -> list[Entry]:
     return [stored.entry for stored in entries.load_all(home).deliverable()]
 
 
-def _settings(home: Home, hooks: bool) -> projection.Settings:
+def _settings(home: Home, hooks: bool, conflicts: Conflicts | None = None) -> projection.Settings:
     chosen = config.load()
     rules = tracks.rules_of(ruleset.load("tracks"), chosen.get("domains"))
     merged = chosen.get("merged_domains") or {}
@@ -237,7 +236,7 @@ def _settings(home: Home, hooks: bool) -> projection.Settings:
         language=config.language(), command=launcher.launcher(home), hooks=hooks, domains=rules.domains,
         merged={str(one): str(other) for one, other in merged.items()} if isinstance(merged, dict) else {},
         usefulness=_usefulness(home), withheld=measure_rules.under_test(home),
-        salt=claude_files.salt(home), conflicts=tidying.conflicts(home),
+        salt=claude_files.salt(home), conflicts=tidying.conflicts(home) if conflicts is None else conflicts,
     )  # fmt: skip
 
 

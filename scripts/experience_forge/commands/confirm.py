@@ -9,9 +9,9 @@ import re
 import time
 from pathlib import Path
 
-from .. import shared
+from .. import shared, tidy_steps
 from ..clients import ancestry, claude_code
-from ..core import changes, codec, consent
+from ..core import changes, consent
 from ..errors import ForgeError, Invalid, NeedsConsent, Usage
 from ..fast import confirm_line, visible
 from ..model import Consent
@@ -117,7 +117,8 @@ def _by_terminal(home: Home, args: argparse.Namespace, out: Output) -> tuple[Pro
         raise _refusal(home, args, out, "no_consent", "no_consent_hint")
     out.show(visible.escape(proposal.text, keep_newlines=True))
     for target in _would_change(home, proposal):
-        out.talk(out.text("draft.target", path=target))
+        out.talk(out.text("draft.target", path=target["path"]))
+        out.talk(visible.escape(target["diff"].rstrip("\n"), keep_newlines=True))
     for warning in _warnings(proposal):
         out.talk(out.text("draft.warning", warning=visible.escape(warning)))
     out.talk(out.text("review.digest", digest=proposal.digest[:16]))
@@ -148,12 +149,10 @@ def _refusal(
     )
 
 
-def _would_change(home: Home, proposal: Proposal) -> list[str]:
-    """The client files that a draft would change; of another change its text tells."""
-    if proposal.change not in ("draft", "import"):
-        return []
+def _would_change(home: Home, proposal: Proposal) -> list[dict[str, str]]:
+    """Every client file that the change would alter, each with its diff."""
     try:
-        return sorted({str(path) for path, _ in claude_code.targets(home, codec.parse(proposal.text))})
+        return tidy_steps.targets(home, changes.parse(proposal.change, proposal.text))
     except ForgeError:
         return []
 
@@ -176,7 +175,14 @@ def _dry_run(home: Home, args: argparse.Namespace, out: Output) -> int:
         out.say("confirm.would_save", path=path, change=out.word("change", proposal.change))
         for line in diff:
             out.line(visible.escape(line))
-    out.data({"dry_run": True, "id": proposal.id, "change": proposal.change, "writes": written})
+    targets = _would_change(home, proposal)
+    for target in targets:
+        out.say("draft.target", path=target["path"])
+        out.line(visible.escape(target["diff"].rstrip("\n"), keep_newlines=True))
+    for warning in _warnings(proposal):
+        out.talk(out.text("draft.warning", warning=visible.escape(warning)))
+    out.data({"dry_run": True, "id": proposal.id, "change": proposal.change, "writes": written, "targets": targets,
+              "warnings": _warnings(proposal)})
     return 0
 
 

@@ -10,9 +10,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from .. import drafting, shared
+from .. import drafting, shared, tidy_steps
 from ..clients import ancestry
-from ..core import codec, drafts
+from ..core import changes, codec, drafts
 from ..errors import EXIT_DONE, EXIT_REFUSED, ForgeError, NeedsConsent, Refused, Text
 from ..fast import visible
 from ..model import Consent, Track
@@ -268,10 +268,8 @@ def _computed(proposal: Proposal, out: Output) -> list[str]:
 
 
 def _targets(where: Home, proposal: Proposal) -> list[dict[str, str]]:
-    if proposal.change not in ("draft", "import"):
-        return []
     try:
-        return drafting.targets(where, codec.parse(proposal.text))
+        return tidy_steps.targets(where, changes.parse(proposal.change, proposal.text))
     except ForgeError as error:
         return [{"path": error.what, "diff": ""}]
 

@@ -123,7 +123,20 @@ def keep_up(home: Home, changed: Sequence[str]) -> None:
     Args:
         changed: ids of entries that were written, or taken away.
     """
-    stored = entries.load_all(home).deliverable()
+    _keep(home, _renewed(home, changed, entries.load_all(home).deliverable()))
+
+
+def expected(home: Home, changed: Mapping[str, Entry | None]) -> dict[str, list[tuple[str, str]]]:
+    """What `conflicts` would be once these entries are so (None: not there any more); nothing is written."""
+    stored = [one for one in entries.load_all(home).deliverable() if one.entry.id not in changed]
+    for entry in changed.values():
+        if entry is not None and entry.status is Status.ACTIVE:
+            stored.append(StoredEntry(entry, home.entries, "", files.sha256(codec.render(entry).encode("utf-8"))))
+    return _renewed(home, list(changed), stored)
+
+
+def _renewed(home: Home, changed: Sequence[str], stored: Sequence[StoredEntry]) -> dict[str, list[tuple[str, str]]]:
+    """The conflicts as they were found last, with those of the changed entries found anew among `stored`."""
     kept = {
         name: [pair for pair in others if pair[0] not in changed]
         for name, others in conflicts(home).items() if name not in changed
@@ -136,7 +149,7 @@ def keep_up(home: Home, changed: Sequence[str]) -> None:
                 kept.setdefault(one.entry.id, []).append((other.id, wins))
                 if other.id not in changed:
                     kept.setdefault(other.id, []).append((one.entry.id, wins))
-    _keep(home, {name: others for name, others in kept.items() if others})
+    return {name: others for name, others in kept.items() if others}
 
 
 def _contradicted(home: Home, entry: Entry, stored: Sequence[StoredEntry]) -> list[Entry]:
