@@ -235,6 +235,14 @@ def test_what_is_kept_by_choice_is_not_tested(fields, reason):
     assert (found.state, found.name) == ("untested", reason)
 
 
+def test_before_anything_was_judged_nothing_is_said_of_a_difference():
+    """Coins without an outcome: that nothing was judged yet, in place of a figure of what is missing."""
+    found = verdicts.verdict(Tally("x", "a" * 64, 2, 2, {("shown", ""): 1, ("withheld", ""): 1}, (), 2), "", 3)
+    assert (found.state, found.name) == ("undecided", "undecided_none")
+    assert "None was judged good or bad yet" in measure_rules.say(found, "en")
+    assert "还没有任何结果被判定为好或坏" in measure_rules.say(found, "zh")
+
+
 def test_without_holdouts_there_are_only_counts(stored, tmp_path, monkeypatch, capsys):
     """Said as such, with the way to allow them."""
     quiet(monkeypatch)

@@ -535,6 +535,9 @@ def test_what_was_only_observed_says_so_in_the_profile():
     assert "Use tabs. (seen 4 times in 3 sessions, not tested)" in text and "Use pnpm. (seen" not in text
     zh = projection.project([dataclasses.replace(observed, language="zh")], settings, templates.shipped())
     assert "3 次会话里见过 4 次，未经检验" in zh.files["profile"]
+    for language, mark in (("en", "Use tabs. (observed, not tested)"), ("zh", "Use tabs. （观察所得，未经检验）")):
+        alone = dataclasses.replace(observed, language=language, sources=())
+        assert mark in projection.project([alone], settings, templates.shipped()).files["profile"]
 
 
 def test_the_digest_says_when_there_is_nothing(capsys):

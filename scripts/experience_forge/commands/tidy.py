@@ -84,7 +84,7 @@ def _tell(step: Step, out: Output) -> None:
     for line in step.evidence:
         out.prose(f"  {line}")
     for name, times, sessions in step.observed:
-        said = "tidy.observed" if times != 1 else "tidy.observed_once"
+        said = "tidy.observed_once" if times == 1 else "tidy.observed" if times and sessions else "tidy.observed_none"
         out.prose("  " + out.text(said, id=name, times=times, sessions=sessions))
     if step.kind == "contradiction":
         one, other = step.entries

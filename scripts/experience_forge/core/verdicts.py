@@ -82,6 +82,8 @@ def _claim(tally: Tally, values: dict[str, Any]) -> Verdict | None:
 
 
 def _undecided(tally: Tally, values: dict[str, Any]) -> Verdict:
+    if not tally.judged("shown") and not tally.judged("withheld"):
+        return Verdict("undecided", "undecided_none", values)
     low, high = eprocess.likely_drop(tally.rows, 0.95)
     if len(tally.rows) >= ENOUGH_FOR_SMALL and low > -LARGE and high < LARGE:
         return Verdict("small", "small", {**values, "large": round(LARGE)})
