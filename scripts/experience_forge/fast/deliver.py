@@ -10,6 +10,8 @@ NAMES = (
     "n", "id", "sha256", "path", "track", "project", "guard", "language", "kind", "pinned", "title", "rule", "reason",
     "action",
 )
+EQUAL = "-"
+"""In place of the winner, when neither of two entries that contradict each other has the narrower scope."""
 FIELDS = ", ".join("e." + name for name in NAMES)
 
 
@@ -127,16 +129,27 @@ class Recall:
         """Whether the entry may be delivered now: unchanged, not drifted, not withheld. A sentence to add, or None."""
         if not self.unchanged(entry):
             return None
-        if self.contradicted(entry)[1] not in ("", entry["id"]):
-            # Undecided: until then the one of the narrower scope speaks for both.
+        if self.outranked(entry):
             return None
         warning = self._drift(entry)
         if warning is None or not self._tossed(entry):
             return None
         return warning
 
+    def outranked(self, entry: "dict[str, Any]") -> bool:
+        """Whether an entry of narrower scope contradicts this one: undecided, it speaks for both until then."""
+        return self.contradicted(entry)[1] not in ("", EQUAL, entry["id"])
+
+    def conflict(self, entry: "dict[str, Any]") -> str:
+        """A sentence about the entry that contradicts this one, or nothing."""
+        other, wins = self.contradicted(entry)
+        return self.frame("conflict_open" if wins == EQUAL else "conflict", entry, other=other) if other else ""
+
     def contradicted(self, entry: "dict[str, Any]") -> tuple[str, str]:
-        """The entry that contradicts this one and which of the two wins for now; empty strings without one."""
+        """The entry that contradicts this one and which of the two wins for now; empty strings without one.
+
+        One that wins over this entry comes before the others.
+        """
         data = system.read(lookup.path_of(self.home, "contradictions.json"))
         if not data or entry["id"].encode() not in data:
             return "", ""
@@ -145,10 +158,11 @@ class Recall:
             pairs = [(str(one["with"]), str(one["wins"])) for one in found]
         except (ValueError, KeyError, TypeError, AttributeError):
             return "", ""
+        pairs.sort(key=lambda pair: pair[1] != pair[0])
         for other, wins in pairs:
-            # What tidy found last may be decided by now: only an entry that is still there contradicts.
-            row = self.database().execute("SELECT status FROM entries WHERE id = ?", (other,)).fetchone()
-            if row and row[0] == "active":
+            # What tidy found last may be decided by now: only an entry that is still there, and acts here, contradicts.
+            row = self.database().execute("SELECT status, project FROM entries WHERE id = ?", (other,)).fetchone()
+            if row and row[0] == "active" and (not row[1] or row[1] in self.scope):
                 return other, wins
         return "", ""
 
@@ -224,9 +238,9 @@ def note(recall: Recall, entry: "dict[str, Any]", parts: tuple[tuple[str, str], 
             lines.append(recall.frame(name, entry, text=entry[field]))
     if warning:
         lines.append(warning)
-    other, _ = recall.contradicted(entry)
-    if other:
-        lines.append(recall.frame("conflict", entry, other=other))
+    conflict = recall.conflict(entry)
+    if conflict:
+        lines.append(conflict)
     return "\n".join(lines)
 
 

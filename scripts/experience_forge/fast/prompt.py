@@ -41,7 +41,7 @@ def answer(recall: deliver.Recall, text: str) -> "dict[str, Any] | None":
         warning = recall.ready(entry)
         if warning is None:
             continue
-        line = recall.frame("pointer", entry) + (" " + warning if warning else "")
+        line = " ".join(part for part in (recall.frame("pointer", entry), warning, recall.conflict(entry)) if part)
         recall.expose(entry, line, "UserPromptSubmit", why, "pointer")
         return deliver.output("UserPromptSubmit", line)
     return None

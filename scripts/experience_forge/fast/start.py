@@ -41,7 +41,10 @@ def answer(recall: deliver.Recall, source: str) -> "dict[str, Any] | None":
     for entry, why in candidates(recall, loaded(recall)):
         if len(chosen) == count:
             break
-        line = "- " + " ".join(part for part in ("[%s]" % entry["id"], entry["title"] + ":", entry["rule"]) if part)
+        if recall.outranked(entry):
+            continue
+        told = ("[%s]" % entry["id"], entry["title"] + ":", entry["rule"], recall.conflict(entry))
+        line = "- " + " ".join(part for part in told if part)
         head = head or recall.frame("start", entry)
         if used + len(line) + 1 > limit - len(head) or not recall.unchanged(entry):
             continue

@@ -1,0 +1,53 @@
+"""Entries that contradict each other, or mean the same, in hooks."""
+
+from __future__ import annotations
+
+import json
+
+from experience_forge.fast import git
+from experience_forge.model import Condition, Track
+from experience_forge.store import home
+from helpers import entry
+from recall_home import ask, bash, fill, given, pitfall, said
+
+WHEN = (Condition(command="zephyr publish *"),)
+
+
+def contradict(one, other, wins):
+    pairs = {one: [{"with": other, "wins": wins}], other: [{"with": one, "wins": wins}]}
+    (home.current().derived / "contradictions.json").write_text(json.dumps(pairs), encoding="utf-8")
+
+
+def test_undecided_entries_of_equal_scope_are_given_and_say_that_it_is_undecided():
+    """Neither is silenced: one an event, each names the other."""
+    fill(pitfall("first", title="Tests first", applies_when=WHEN), pitfall("second", title="Code first",
+         applies_when=WHEN))
+    contradict("first", "second", "-")
+    text = said(bash("zephyr publish now"))
+    assert "experience-forge first]" in text and "Undecided" in text and "[second]" in text and "narrower" not in text
+    assert "[first]" in said(bash("zephyr publish now"))
+    assert given() == ["first", "second"]
+
+
+def test_an_entry_of_another_project_silences_nothing(tmp_path):
+    """The narrower scope counts where it holds, and nowhere else."""
+    own = git.project(str(tmp_path)).id
+    fill(pitfall("wide", title="Wide", applies_when=WHEN),
+         pitfall("narrow", title="Narrow", applies_when=WHEN, track=Track.PROJECT, project=own))
+    contradict("wide", "narrow", "narrow")
+    text = said(bash("zephyr publish now"))
+    assert "experience-forge wide]" in text and "Undecided" not in text
+    here = said(bash("zephyr publish now", session_id="s2", cwd=str(tmp_path)))
+    assert "experience-forge narrow]" in here and "[wide] says otherwise" in here
+    assert bash("zephyr publish now", session_id="s2", cwd=str(tmp_path)) is None
+
+
+def test_a_start_gives_no_entry_that_a_narrower_one_contradicts(tmp_path):
+    """The start of a session goes by the same: the winner, with a word about the other."""
+    own = git.project(str(tmp_path)).id
+    fields = {"track": Track.PROJECT, "project": own}
+    fill(entry("here-a", title="Alpha", **fields), entry("here-b", title="Bravo zephyr", sections=(
+        ("rule", "Publish by zephyr."), ("why", "w"), ("how", "h")), **fields))
+    contradict("here-a", "here-b", "here-a")
+    text = said(ask("SessionStart", source="startup", cwd=str(tmp_path)))
+    assert given() == ["here-a"] and "[here-b] says otherwise" in text
