@@ -211,3 +211,20 @@ def test_a_command_to_copy_stands_on_a_line_of_its_own(drafted, capsys):
     terminal = Terminal(["show", one.id], columns=60)
     terminal.end()
     assert any(line.startswith("    ") and line.endswith(command) for line in terminal.seen.splitlines())
+
+
+def test_an_edit_with_an_unknown_key_is_refused_and_kept(drafted, editor, tmp_path):
+    """`m` names a key that nobody knows as `draft` does, keeps the edit, and opens it again: nothing is dropped."""
+    drafted("Use pnpm in this repository")
+    wrong = [("language: en", 'language: en\nfail_when:\n- {command: "npm *"}')]
+    terminal = Terminal(["review"], EDITOR=editor(wrong, [("fail_when", "fails_when")]))
+    terminal.expect("[q]uit")
+    terminal.send("m")
+    terminal.expect("[g]ive up")
+    assert "unknown: " in terminal.seen and "fail_when" in terminal.seen
+    terminal.send("e")
+    terminal.expect("fails_when:")
+    terminal.send("q")
+    assert terminal.end() == 0
+    assert "npm *" in (tmp_path / "given-1").read_text(encoding="utf-8")
+    assert "fails_when:" in proposals.all(home.current())[0].text

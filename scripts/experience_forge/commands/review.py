@@ -216,8 +216,7 @@ def _redrafted(where: Home, proposal: Proposal, text: str, track: str, out: Outp
         session=str(proposal.meta.get("session", "")), replace=proposal.id, language=out.language, track=track,
         imported=proposal.change == "import",
     )
-    entry = codec.parse(text)
-    given = drafts.read(drafts.as_input(entry, proposal.meta.get("signals", ())), as_json=True)[0]
+    given = drafts.edited(text, codec.parse(proposal.text), proposal.meta.get("signals", ()))
     return drafting.keep(where, drafting.prepare(where, given, options), options)
 
 

@@ -97,6 +97,31 @@ def as_input(entry: Entry, signals: Any) -> str:
     return json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False)
 
 
+def edited(text: str, before: Entry, signals: Sequence[Any] = ()) -> DraftInput:
+    """A draft's stored form after a person modified it, as `read` takes it; `before` is what it was.
+
+    Args:
+        signals: those that the draft had; a `signals:` in the text goes first.
+
+    Raises:
+        Invalid: with all faults at once, also for keys that nobody knows.
+    """
+    raw = codec.split(text)
+    strange = [name for name in raw.unknown if name not in JSON_KEYS]
+    faults = [_unknown(strange)] if strange else []
+    try:
+        entry = codec.build(raw)
+    except Invalid as error:
+        raise Invalid(error.text, error.hint, [*faults, *error.faults]) from error
+    if faults:
+        what = Text("errors_entry.entry_fault", title=entry.title or entry.id)
+        raise Invalid(what, Text("errors.mend_these"), faults)
+    given = read(as_input(entry, raw.unknown.get("signals") or signals), as_json=True)[0]
+    return dataclasses.replace(
+        given, ignored=tuple(name for name in codec.COMPUTED if getattr(entry, name) != getattr(before, name))
+    )
+
+
 def slug(title: str, aliases: Sequence[str], kind: str, hints: Sequence[str] = (), domain: str = "") -> str:
     """An id from the words of a title, or of an alias, in Latin letters; at most six words.
 
@@ -192,10 +217,12 @@ def _input(
     known = {name: value for name, value in fields.items() if name in JSON_KEYS and name != "signals"}
     unknown = [name for name in fields if name not in JSON_KEYS and name not in IGNORED]
     if unknown:
-        faults.append(
-            Text("errors_entry.unknown_keys", keys=", ".join(map(checks.shown, unknown)), known=", ".join(JSON_KEYS))
-        )
+        faults.append(_unknown(unknown))
     return DraftInput(known, sections, kind, _signals(fields.get("signals"), faults), ignored, tuple(faults))
+
+
+def _unknown(keys: Sequence[str]) -> Text:
+    return Text("errors_entry.unknown_keys", keys=", ".join(map(checks.shown, keys)), known=", ".join(JSON_KEYS))
 
 
 def _signals(value: Any, faults: list[Text]) -> tuple[Mapping[str, Any], ...]:
