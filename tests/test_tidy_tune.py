@@ -118,6 +118,24 @@ def test_a_weight_below_nothing_is_refused(capsys):
     assert "negative" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("value", "bounds"), [
+    ("scoring.weights.rework=99", "scoring.weights.rework=99: from 0 to 10"),
+    ("scoring.weights.rework=.nan", "from 0 to 10"), ("scoring.thresholds.stress=1000", "from 1 to 30"),
+    ("scoring.weak_share=2", "from 0 to 1"), ("scoring.rework_rounds=0", "from 1 to 50"),
+])
+def test_a_value_outside_its_bounds_is_refused_and_they_are_named(value, bounds, capsys):
+    """One weight can't drown the others, and a threshold stays one that is reached: nothing is proposed."""
+    assert cli.main(["tune", "--set", value]) == 5
+    assert bounds in capsys.readouterr().err
+    assert proposals.all(home.current()) == []
+
+
+def test_the_ends_of_the_bounds_are_taken(capsys):
+    """0 and 10 are values like others."""
+    _, found = run(capsys, "tune", "--set", "scoring.weights.rework=10", "--set", "scoring.weights.design=0")
+    assert [one["after"] for one in found["changes"]] == [10, 0] and found["proposal"]["id"]
+
+
 def test_where_shipped_and_own_changed_the_own_holds_and_the_clash_is_named():
     """Three ways: an unchanged shipped value takes the tuning silently, a changed one names the clash."""
     given = {"values": {"weights": {"design": 1}}, "base": {"weights": {"design": 2}}}

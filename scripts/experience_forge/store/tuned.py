@@ -5,7 +5,7 @@ Everything lies in `<home>/tuning/`, over the shipped files, so that an update l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -46,9 +46,23 @@ def weights_after(wanted: Mapping[str, Any]) -> Weights:
     negative = [kind for kind, value in weights.kinds.items() if value < 0]
     if negative:
         raise Invalid(Text("errors_tidy.negative"), Text("errors_tidy.negative_hint"), negative)
+    beyond = list(_beyond(wanted))
+    if beyond:
+        raise Invalid(Text("errors_tidy.beyond"), Text("errors_tidy.beyond_hint"), beyond)
     if not 0 < weights.suggest <= weights.stress:
         raise Invalid(Text("errors_tidy.thresholds"), Text("errors_tidy.thresholds_hint"))
     return weights
+
+
+def _beyond(wanted: Mapping[str, Any]) -> Iterator[Text]:
+    """Values of the score that are wanted and lie outside the bounds of `rules/tuning.yaml`."""
+    bounds = ruleset.shipped("tuning")["bounds"]
+    for path, value in wanted.items():
+        name, _, rest = path.partition(".")
+        low, high = bounds.get(rest.partition(".")[0], (None, None)) if name == "scoring" else (None, None)
+        # Not `value < low or value > high`: no comparison holds for a NaN.
+        if low is not None and not low <= value <= high:
+            yield Text("errors_tidy.bounds", path=path, value=value, low=low, high=high)
 
 
 def writes(home: Home, wanted: Mapping[str, Any]) -> tuple[Write, ...]:
