@@ -389,3 +389,18 @@ def test_a_draft_shows_every_loaded_file_that_it_would_change(client, capsys):
     shared.carry_out(where, proposals.load(where, draft["id"]), Consent("terminal", "now", "terminal"))
     changed = {name for name, data in tree(client).items() if before.get(name) != data}
     assert changed == {"rules/experience-forge/profile.md"} and marked in read(client, "profile")
+
+
+def test_another_locale_of_the_shell_changes_nothing_that_is_loaded(client, monkeypatch):
+    """The language of what a client loads stands from the first projection on, and only `language:` changes it."""
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    confirm(entry())
+    confirm(note(1, "en", Track.DOMAIN))
+    project()
+    before = tree(client)
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    assert claude_code.plan(home.current()) == [] and project() == [] and tree(client) == before
+    (home.current().root / "language").unlink()
+    assert claude_code.plan(home.current()) == [] and project() == [], "of an older home: as its reminder is"
+    config.change({"language": "zh"})
+    assert {change.path.name for change in project()} >= {"reminder.md", "index.md", "SKILL.md"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ from .claude_files import Change, Install
 Conflicts = Mapping[str, Sequence[tuple[str, str]]]
 PROJECT_FILES = ("CLAUDE.md", "CLAUDE.local.md")
 _OFTEN = 20
+_CHINESE, _LATIN = re.compile("[\u4e00-\u9fff]"), re.compile("[A-Za-z]{2,}")
 _FILES = {
     Track.PROFILE: ("profile.md",), Track.PERSONAL: ("index.md",), Track.DOMAIN: ("SKILL.md",),
     Track.PROJECT: PROJECT_FILES,
@@ -52,6 +54,7 @@ def project(home: Home) -> list[Change]:
     with files.locked(home.root / "projections.lock"):
         if not templates.is_kept(home):
             templates.keep(home, templates.shipped())
+        config.keep_language(home, _language(home))
         book = templates.accepted(home)
         confirmed = _confirmed(home)
         done = [claude_files.write(change) for change in _user_changes(home, confirmed, book)]
@@ -233,11 +236,23 @@ def _settings(home: Home, hooks: bool, conflicts: Conflicts | None = None) -> pr
     rules = tracks.rules_of(ruleset.load("tracks"), chosen.get("domains"))
     merged = chosen.get("merged_domains") or {}
     return projection.Settings(
-        language=config.language(), command=launcher.launcher(home), hooks=hooks, domains=rules.domains,
+        language=_language(home), command=launcher.launcher(home), hooks=hooks, domains=rules.domains,
         merged={str(one): str(other) for one, other in merged.items()} if isinstance(merged, dict) else {},
         usefulness=_usefulness(home), withheld=measure_rules.under_test(home),
         salt=claude_files.salt(home), conflicts=tidying.conflicts(home) if conflicts is None else conflicts,
     )  # fmt: skip
+
+
+def _language(home: Home) -> str:
+    """What the client loads is in this language; of a home that recorded none, the language of its reminder."""
+    if config.kept_language(home):
+        return config.loaded_language(home)
+    reminders = [claude_files.path_of(install.client_folder, "reminder") for install in claude_files.installs(home)]
+    standing = "".join(files.read_text(path) for path in reminders if path.is_file())
+    # The English one names a few Chinese words too.
+    chinese, latin = len(_CHINESE.findall(standing)), len(_LATIN.findall(standing))
+    shown = "zh" if chinese > latin else "en" if standing else ""
+    return config.loaded_language(home, shown)
 
 
 def _usefulness(home: Home) -> dict[str, float]:

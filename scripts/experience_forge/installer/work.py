@@ -28,7 +28,7 @@ MACHINERY = ("venv", "venv.new", "venv.old", "bin", "derived", "receipts", "logs
 LOOSE = ("install.json", "install.lock", "settings.lock", "worker.lock", "projections.lock", "vectors.lock", "lock")
 KEPT = (
     "entries", "proposals", "journal", "ledger", "evidence", "config.yaml", "projects.json",
-    "projections.json", "templates.md", "redaction.key",
+    "projections.json", "templates.md", "redaction.key", "language",
 )  # fmt: skip
 UNUSED = tuple(name for name in KEPT if name != "config.yaml")
 """What goes with an uninstall when nothing was ever confirmed or drafted."""
@@ -101,10 +101,7 @@ class Installer:
             self.voice.talk("hooks_do_not_start", path=self.target.skill, cause=cause)
 
     def _launcher(self) -> None:
-        for path, text in self.target.launchers().items():
-            data = text.encode("utf-8")
-            if not path.is_file() or files.read_bytes(path) != data:
-                files.write_whole(path, data, 0o755)
+        _write_launchers(self.target.launchers())
 
     def _record(self, manifest: Mapping[str, str], in_place: bool) -> None:
         target = self.target
@@ -196,18 +193,16 @@ def run_inside(target: Target, arguments: list[str]) -> subprocess.CompletedProc
     )  # fmt: skip
 
 
-def preview(target: Target, voice: Voice) -> str:
-    """What an install would change, as diffs; whole new files of the skill by name and size."""
+def preview(target: Target, voice: Voice, verbose: bool = False) -> str:
+    """What an install would change, as diffs; whole new files of the skill by number, or `verbose` each by name."""
     before = record.of(target.home, target.skill)
     lines: list[str] = []
     if not environment.is_current(target.venv, target.base, target.requirements):
         lines.append(voice.text("would_make", path=target.venv))
     if not skill.check_target(target.source, target.skill):
-        for one in skill.changes(target.source, target.skill, target.launcher):
-            if one.old is None:
-                lines.append(voice.text("would_add", path=one.target, size=len(one.new)))
-            else:
-                lines.append(diff(one.target, _decoded(one.old), _decoded(one.new)))
+        changes = skill.changes(target.source, target.skill, target.launcher)
+        lines += _new_files(target, [one for one in changes if one.old is None], voice, verbose)
+        lines += [diff(one.target, _decoded(one.old), _decoded(one.new)) for one in changes if one.old is not None]
     for path, text in target.launchers().items():
         lines.append(diff(path, _decoded(files.read_bytes(path)) if path.is_file() else "", text))
     old_mark = record.mark(target.skill)
@@ -215,6 +210,21 @@ def preview(target: Target, voice: Voice) -> str:
     lines.append(_settings_diff(target, before, voice))
     lines.append(_projection_diff(target, voice))
     return "\n".join(line for line in lines if line)
+
+
+def _new_files(target: Target, new: list[skill.Copy], voice: Voice, verbose: bool) -> list[str]:
+    """New files: each with its size, or a line for each folder of the skill."""
+    if verbose:
+        return [voice.text("would_add", path=one.target, size=len(one.new)) for one in new]
+    folders: dict[Path, list[int]] = {}
+    for one in new:
+        parts = Path(one.relative).parts[:-1][:1]
+        folders.setdefault(target.skill.joinpath(*parts), []).append(len(one.new))
+    told = [
+        voice.text("would_add_many", path=path, count=len(sizes), size=sum(sizes))
+        for path, sizes in sorted(folders.items())
+    ]
+    return [*told, voice.text("list_all")] if told else []
 
 
 def _settings_diff(target: Target, before: Mapping[str, Any], voice: Voice) -> str:
@@ -231,6 +241,8 @@ def _settings_diff(target: Target, before: Mapping[str, Any], voice: Voice) -> s
 
 def _projection_diff(target: Target, voice: Voice) -> str:
     """The rule files as a diff; they can be rendered only where the private environment is there already."""
+    if target.given_elsewhere:
+        return ""
     if record.mark(target.skill) and environment.is_current(target.venv, target.base, target.requirements):
         done = run_inside(target, ["-B", "-c", PLAN, str(target.source / "scripts")])
         if not done.returncode:
@@ -269,6 +281,8 @@ def uninstall(target: Target, voice: Voice, only: Path | None, purge: bool) -> b
         last = len(chosen) == len(found)
         if last:
             _remove_machinery(home)
+        else:
+            _point_launcher(target)
     if last:
         _remove_loose(home, keep_record=bool(record.installs(home)) and not purge)
         if purge:
@@ -281,6 +295,21 @@ def uninstall(target: Target, voice: Voice, only: Path | None, purge: bool) -> b
         elif not _holds_anything(home):
             _purge(home, UNUSED)
     return all(whole)
+
+
+def _point_launcher(target: Target) -> None:
+    """Let the launcher start an install that is left."""
+    folders = record.launched(target.home)
+    if folders:
+        base = str(record.of(target.home, folders[0]).get("python") or target.base)
+        _write_launchers(skill.launchers(target.home, folders, environment.python_of(target.venv), base))
+
+
+def _write_launchers(texts: Mapping[Path, str]) -> None:
+    for path, text in texts.items():
+        data = text.encode("utf-8")
+        if not path.is_file() or files.read_bytes(path) != data:
+            files.write_whole(path, data, 0o755)
 
 
 def _guess(target: Target) -> dict[str, Any]:
@@ -318,7 +347,8 @@ def _remove_install(target: Target, voice: Voice, one: Mapping[str, Any], locked
     if target.home.exists() and not still_held:
         # While the settings hold us, the record of what stood there before us is needed by the next run.
         record.drop(target.home, folder)
-    voice.line("removed" if there else "nothing_there", path=folder)
+    if not one.get("in_place"):
+        voice.line("removed" if there else "nothing_there", path=folder)
     return whole
 
 

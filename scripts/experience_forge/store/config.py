@@ -8,10 +8,11 @@ from typing import Any
 
 import yaml
 
-from ..errors import Invalid, Text
+from ..errors import Invalid, Refused, Text
 from . import files
-from .home import current
+from .home import Home, current
 
+LANGUAGES = ("en", "zh")
 DEFAULTS: Mapping[str, Any] = {
     "language": "auto",
     "suggest": {"on": True, "threshold": 3, "declined_in_a_row": 0, "off_projects": []},
@@ -109,13 +110,40 @@ def language() -> str:
         chosen = str(load()["language"])
     except Exception:
         chosen = "auto"
-    if chosen in ("en", "zh"):
+    if chosen in LANGUAGES:
         return chosen
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         value = os.environ.get(name)
         if value:
             return "zh" if value.lower().startswith("zh") else "en"
     return "en"
+
+
+def loaded_language(home: Home, shown: str = "") -> str:
+    """`zh` or `en`: what a client loads is in this language, whatever the locale of the shell is by now.
+
+    It is the setting, else what was in force when the first projection was made (`keep_language`).
+
+    Args:
+        shown: with neither, the language of what a client loads already; empty when that is nothing.
+    """
+    chosen = str(load()["language"])
+    return chosen if chosen in LANGUAGES else kept_language(home) or shown or language()
+
+
+def kept_language(home: Home) -> str:
+    """The language of the first projection; empty before it."""
+    try:
+        kept = files.read_text(home.root / "language").strip()
+    except (FileNotFoundError, Refused):
+        return ""
+    return kept if kept in LANGUAGES else ""
+
+
+def keep_language(home: Home, value: str) -> None:
+    """Remember the language of the first projection; a later call changes nothing."""
+    if not kept_language(home):
+        files.write_text(home.root / "language", value + "\n")
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

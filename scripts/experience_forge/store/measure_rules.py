@@ -62,7 +62,7 @@ def ask(home: Home, stored: Iterable[Entry], tallies: effects.Tallies) -> str:
         files.remove(path)
         return ""
     first = max(ready, key=lambda entry: met[entry.id])
-    text = ruleset.messages(config.language())["effect.question"]
+    text = ruleset.messages(config.loaded_language(home))["effect.question"]
     files.write_text(path, f"{first.id}\t{text.format(id=first.id, count=met[first.id])}\n")
     return first.id
 
