@@ -51,3 +51,15 @@ def test_a_start_gives_no_entry_that_a_narrower_one_contradicts(tmp_path):
     contradict("here-a", "here-b", "here-a")
     text = said(ask("SessionStart", source="startup", cwd=str(tmp_path)))
     assert given() == ["here-a"] and "[here-b] says otherwise" in text
+
+
+def test_a_resumed_session_is_not_told_again_and_a_compacted_one_is(tmp_path):
+    """The start gives an entry once a session; only what drops the context, compacting or clearing, gives it again."""
+    fill(entry("own", track=Track.PROJECT, project=git.project(str(tmp_path)).id))
+    counts = []
+    for source in ("startup", "resume", "compact", "resume", "compact", "clear"):
+        ask("SessionStart", source=source, cwd=str(tmp_path))
+        counts.append(len(given()))
+    assert counts == [1, 1, 2, 2, 3, 4]
+    ask("SessionStart", source="startup", session_id="s2", cwd=str(tmp_path))
+    assert given("s2") == ["own"]

@@ -10,6 +10,8 @@ NAMES = (
     "n", "id", "sha256", "path", "track", "project", "guard", "language", "kind", "pinned", "title", "rule", "reason",
     "action",
 )
+FORGET = ("compact", "clear")
+"""Sources of a start after which the session has nothing left of what hooks said."""
 EQUAL = "-"
 """In place of the winner, when neither of two entries that contradict each other has the narrower scope."""
 FIELDS = ", ".join("e." + name for name in NAMES)
@@ -101,14 +103,14 @@ class Recall:
     def said(self, entry_id: str, forms: tuple[str, ...] | None = None) -> bool:
         """Whether the session (and agent) was given the entry already, and still has it.
 
-        A compaction drops what hooks had said; a `hold` counts for the whole session.
+        A compaction, or clearing, drops what hooks had said; a `hold` counts for the whole session.
         """
         found = False
         for one in self.records:
             # An index line that the client loaded is not the note itself.
             if str(one.get("agent") or "") != self.agent or one.get("form") == "loaded":
                 continue
-            if one.get("what") == "state" and one.get("state") == "compact" and forms is None:
+            if one.get("what") == "state" and one.get("state") in FORGET and forms is None:
                 found = False
             elif one.get("entry") == entry_id and (
                 (one.get("what") == "exposure" and (forms is None or one.get("form") in forms))

@@ -21,8 +21,9 @@ def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
     try:
         if not recall.session:
             return None
-        if data.get("source") == "compact":
-            spool.append(recall.home, recall.session, {"what": "state", "state": "compact", "event": context.event})
+        if data.get("source") in deliver.FORGET:
+            state = {"what": "state", "state": data["source"], "event": context.event}
+            spool.append(recall.home, recall.session, state)
         if not recall.open() or not recall.prefilter.head.get("entries") or recall.silent():
             return None
         return answer(recall, str(data.get("source") or "startup"))
@@ -110,15 +111,10 @@ def apart(found: "list[tuple[dict[str, Any], str]]") -> "list[tuple[dict[str, An
 
 
 def fresh(recall: deliver.Recall, entry: "dict[str, Any]", loaded_text: str) -> bool:
-    """Whether the session does not have the entry yet: not loaded by a file, not said by another hook."""
+    """Whether the session does not have the entry yet: not loaded by a file, not said by a hook."""
     if entry["track"] == "profile" or named(entry["id"], loaded_text) or recall.under_test(entry):
         return False
-    other = [one for one in recall.records if one.get("form") != "start"]
-    saved, recall._records = recall.records, other
-    try:
-        return not recall.said(entry["id"])
-    finally:
-        recall._records = saved
+    return not recall.said(entry["id"])
 
 
 def loaded(recall: deliver.Recall) -> str:
