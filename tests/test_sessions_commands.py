@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import os
 
@@ -119,6 +120,41 @@ def test_scan_lists_what_came_back_and_writes_no_memory(projects, capsys):
     assert kept[0]["path"].endswith("one.jsonl") and kept[0]["line"] > 0 and len(kept[0]["excerpt"]) <= 300
 
 
+DRAFT = """---
+title: Round money late
+kind: pitfall
+applies_when: [{command: "pytest *"}]
+fails_when: [{error: "AssertionError: rounding failed in total"}]
+---
+**Scenario** Money is added up.
+**Symptom** The total is off by a cent.
+**Root cause** Each line is rounded.
+**Right action** Round once.
+**Rule** Round once, at the end.
+"""
+
+
+def test_a_draft_after_a_scan_is_tested_on_what_was_scanned(projects, capsys, monkeypatch):
+    """Without hooks no worker runs: the scan keeps the sessions itself, and says how many; a second one none."""
+    rework("one").write(projects / "one.jsonl")
+    rework("two").write(projects / "two.jsonl")
+    assert "Sessions kept to test drafts on (redacted, in evidence/history): 2." in run(capsys, "scan")[2]
+    assert "kept to test" not in run(capsys, "scan")[2]
+    monkeypatch.setattr("sys.stdin", io.StringIO(DRAFT))
+    (draft,) = document(capsys, "draft", "--from", "-")["drafts"]
+    assert "2" in draft["backtest"] and "No sessions" not in draft["backtest"]
+
+
+def test_a_scan_keeps_no_longer_than_its_time_and_says_what_is_left(projects, capsys, monkeypatch):
+    """What time did not allow waits for the next scan, and is said; a dry run keeps nothing."""
+    rework("one").write(projects / "one.jsonl")
+    run(capsys, "scan", "--dry-run")
+    assert not (home.current().evidence / "history").exists()
+    monkeypatch.setattr("experience_forge.commands.scan.HISTORY_SECONDS", 0.0)
+    assert "1 more will be kept by the next scan" in run(capsys, "scan")[2]
+    assert not (home.current().evidence / "history").exists()
+
+
 def test_a_second_scan_reads_only_what_is_new(projects, capsys):
     """Positions are remembered; a session that grew is read from where it ended, and its rounds go on."""
     made = rework("one")
@@ -147,7 +183,7 @@ def test_secrets_never_reach_the_evidence(projects, capsys):
         projects / "one.jsonl"
     )
     document(capsys, "scan")
-    text = "".join(path.read_text(encoding="utf-8") for path in home.current().evidence.iterdir())
+    text = "".join(path.read_text(encoding="utf-8") for path in home.current().evidence.rglob("*.jsonl"))
     assert text and token not in text and "[redacted:" in text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..core.findings import Finding
 from ..errors import Refused, Text, Usage
 from ..model import SECTIONS, Kind
 from ..report import Output
-from ..store import candidates, config, home, scanning, session_signals
+from ..store import backtest, candidates, config, home, scanning, session_signals
 from ..store.launcher import launcher
 from ..store.scanning import Scanned
 
@@ -29,6 +30,8 @@ JSON: {"sessions", "changed", "read_bytes", "candidates": [{"number", "score", "
        "sessions": [{"id", "path", "line", "turn", "started", "cwd"}], "errors", "paths", "detector"}],
        "damaged": [{"path", "lines", "fault"}], "draft"}"""
 
+HISTORY_SECONDS = 20.0
+"""So long a scan goes on to keep sessions for backtests; the rest waits for the next scan, or the worker."""
 STEPS = ("look_back", "score", "draft", "confirm", "write", "feed_back")
 
 
@@ -73,7 +76,21 @@ def run(args: argparse.Namespace, out: Output) -> int:
     for item in faults[:10]:
         lines = ", ".join(map(str, item.damaged[:10]))
         out.talk(out.text("scan.fault", path=item.path, fault=item.fault or out.text("scan.lines", lines=lines)))
+    if not args.dry_run:
+        _keep_histories(where, paths, out)
     return 0
+
+
+def _keep_histories(where: home.Home, paths: Sequence[Path], out: Output) -> None:
+    """Keep what drafts are tested on, the newest sessions first, once the list is there to be read."""
+    out.stdout.flush()
+    newest = sorted(filter(Path.exists, paths), key=lambda path: -path.stat().st_mtime)
+    with out.progress(out.text("scan.keeping"), len(newest)) as advance:
+        counts = backtest.refresh(where, newest, seconds=HISTORY_SECONDS, advance=advance)
+    if counts["kept"]:
+        out.talk(out.text("scan.kept", count=counts["kept"]))
+    if counts["left"]:
+        out.talk(out.text("scan.left", count=counts["left"]))
 
 
 def _paths(args: argparse.Namespace) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,13 +71,15 @@ def keep(
 
 
 def refresh(
-    home: Home, paths: Iterable[Path], *, limit: int | None = None, advance: Callable[[int], None] = lambda done: None
+    home: Home, paths: Iterable[Path], *, limit: int | None = None, seconds: float | None = None,
+    advance: Callable[[int], None] = lambda done: None,
 ) -> dict[str, int]:
     """Bring the kept histories up to date with transcripts; those that did not change are not opened.
 
     Args:
         paths: transcripts, the ones that matter most first.
         limit: stop after so many bytes read; None for all of them.
+        seconds: stop once so much time has passed; None to go on to the end.
         advance: told how many transcripts are done.
 
     Returns:
@@ -86,6 +89,7 @@ def refresh(
         Refused: when a history can't be written.
     """
     stamps = positions.load(home, "history")
+    begun = time.monotonic()
     counts, read_bytes = {"kept": 0, "unreadable": 0, "left": 0}, 0
     for done, path in enumerate(paths, 1):
         try:
@@ -95,7 +99,8 @@ def refresh(
         stamp = [info.st_size, info.st_mtime_ns]
         if stamps.get(str(path)) == stamp:
             continue
-        if limit is not None and read_bytes >= limit:
+        late = seconds is not None and time.monotonic() - begun >= seconds
+        if late or (limit is not None and read_bytes >= limit):
             counts["left"] += 1
             continue
         read_bytes += info.st_size
