@@ -29,7 +29,7 @@ class Done:
 
 
 def begin(home: Home) -> None:
-    """What every command does first: finish what a crash cut, settle pending consents.
+    """What every command does first: finish what a crash cut, settle pending consents, see an edited config.yaml.
 
     A fault here is logged and never stops the command.
     """
@@ -44,6 +44,10 @@ def begin(home: Home) -> None:
             changed = changed or bool(settled["proved"] or settled["revoked"])
         if changed:
             refresh(home)
+        elif derived.settings_behind(home):
+            # Edited by hand: hooks read no YAML, and what is loaded may hang on a setting too.
+            derived.renew_settings(home)
+            project(home)
     except ForgeError as error:
         log.fault("settle", str(error))
 

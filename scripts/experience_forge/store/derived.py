@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..errors import Refused
 from . import compiled_rules, config, entries, files, measure_rules, recall_index
 from .entries import StoredEntry
 from .home import Home
 from .library import Applied
+
+SETTINGS = "settings.json"
 
 
 def rebuild(home: Home) -> dict[str, Any]:
@@ -44,9 +47,32 @@ def _touched(home: Home, applied: Applied) -> tuple[list[StoredEntry], list[str]
     return changed, [entry_id for entry_id in gone if entry_id not in left]
 
 
+def settings_behind(home: Home) -> bool:
+    """Whether config.yaml says something else than what hooks were given of it; false when they were given nothing.
+
+    Raises:
+        Invalid: when config.yaml does not hold.
+    """
+    try:
+        compiled = json.loads(files.read_text(home.derived / SETTINGS))
+    except FileNotFoundError:
+        return False
+    except (Refused, ValueError):
+        return True
+    # Through JSON, so that what YAML calls a date is compared in the form that it was written in.
+    return bool(compiled != json.loads(json.dumps(config.load(), default=str)))
+
+
+def renew_settings(home: Home) -> None:
+    """Give hooks the settings of config.yaml as they are now."""
+    with files.locked(home.lock):
+        recall_index.rewrite_settings(home)
+        compile_settings(home)
+
+
 def compile_settings(home: Home) -> None:
     """Settings and rules as JSON for hooks, which read no YAML."""
     files.make_folder(home.derived)
-    files.write_text(home.derived / "settings.json", json.dumps(config.load(), ensure_ascii=False))
+    files.write_text(home.derived / SETTINGS, json.dumps(config.load(), ensure_ascii=False, default=str))
     compiled_rules.build(home)
     measure_rules.build(home)

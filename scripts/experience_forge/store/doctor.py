@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ForgeError
-from . import derived, entries, files, journal, library, proposals
+from . import derived, entries, files, journal, library, proposals, recall_index, tidying
 from .home import Home
 
 LEDGERS_READ = 200
@@ -51,7 +51,7 @@ def examine(home: Home) -> list[Finding]:
     """Everything of the data home that is worth telling, by area."""
     if not home.root.exists():
         return [finding("note", "home", "no_home", path=home.root)]
-    checks = (_entries, _journal, _proposals, _lines, _left_overs, _logs)
+    checks = (_entries, _journal, _proposals, _lines, _left_overs, _settings, _logs)
     return [one for check in checks for one in check(home)]
 
 
@@ -97,6 +97,8 @@ def repair(home: Home, stamp: str, dry_run: bool = False) -> list[tuple[str, dic
     if swept:
         done.append(("did_sweep", {"count": str(swept)}))
     counts = derived.rebuild(home)
+    # Which of two contradicting entries is delivered goes by what tidying found.
+    tidying.catch_up(home)
     done.append(("did_rebuild", {"path": str(home.derived), "entries": str(counts.get("entries", 0))}))
     return done
 
@@ -151,8 +153,19 @@ def _left_overs(home: Home) -> Iterator[Finding]:
     temps = sum(1 for _ in home.root.glob(f"*/**/{files.TEMP_MARK}*"))
     if temps:
         yield finding("note", "home", "temps", repair=True, count=temps)
+    if recall_index.broken(home):
+        yield finding("warn", "home", "index_broken", repair=True, path=home.derived)
     if home.entries.exists() and not home.derived.exists():
         yield finding("warn", "home", "no_derived", repair=True, path=home.derived)
+
+
+def _settings(home: Home) -> Iterator[Finding]:
+    try:
+        if derived.settings_behind(home):
+            yield finding("warn", "home", "settings_behind", repair=True, path=home.config)
+    except ForgeError as error:
+        reason = "; ".join((error.what, *error.faults))
+        yield finding("warn", "home", "config_broken", path=home.config, reason=reason)
 
 
 def _logs(home: Home) -> Iterator[Finding]:
