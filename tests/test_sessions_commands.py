@@ -10,6 +10,7 @@ import os
 import pytest
 
 from experience_forge import cli
+from experience_forge.core import codec
 from experience_forge.fast import spool
 from experience_forge.store import candidates, config, evidence, home, proposals, scanning, session_signals
 from helpers_sessions import Transcript, rework
@@ -203,6 +204,37 @@ def test_scan_draft_gives_the_evidence_and_a_form_that_draft_takes(projects, cap
     path.write_text(form.replace("…", "Cart totals are rounded twice"), encoding="utf-8")
     data = document(capsys, "draft", "--from", str(path))
     assert data["drafts"][0]["score"] == 3
+
+
+def test_a_form_that_nobody_filled_in_is_refused_naming_every_placeholder(projects, capsys, tmp_path):
+    """Dots or TODO in title or sections are no draft, and all of them are named at once."""
+    rework("one").write(projects / "one.jsonl")
+    path = tmp_path / "draft.md"
+    form = document(capsys, "scan", "--draft", "1")["draft"]["skeleton"]
+    path.write_text(form.replace("**Rule** …", "**Rule** TODO: ..."), encoding="utf-8")
+    code, _, err = run(capsys, "draft", "--from", str(path))
+    assert code == 5 and proposals.all(home.current()) == []
+    for name in ("title", "scenario", "symptom", "root_cause", "right_action", "rule"):
+        assert f"{name}: only a placeholder" in err
+
+
+def test_the_form_has_block_style_the_telling_line_and_quotes_as_said(projects, capsys, tmp_path):
+    """No braces stand in the form, its condition is the telling line, and what was said comes back as it was."""
+    said = 'No, that is wrong, "it\'s" {not} C:\\temp'
+    output = "Exit code 1\n==== run ====\nTraceback (most recent call last):\n  File \"x.py\", line 3, in <module>\n"
+    output += "UnicodeEncodeError: 'ascii' codec can't encode character\n"
+    made = Transcript("one").prompt("export the names").edit().run(output=output, failed=True).edit()
+    made.run(output=output, failed=True).edit().run().answer("Done.").prompt(said).answer("Sorry.")
+    made.write(projects / "one.jsonl")
+    form = document(capsys, "scan", "--draft", "1")["draft"]["skeleton"]
+    head = form.split("\n---\n")[0]
+    assert "- {" not in head and "[{" not in head
+    assert "  - error: \"UnicodeEncodeError: 'ascii' codec can't encode character\"" in head
+    path = tmp_path / "draft.md"
+    path.write_text(form.replace("…", "Names are written as UTF-8"), encoding="utf-8")
+    text = document(capsys, "draft", "--from", str(path))["drafts"][0]["rendered"]
+    assert "Traceback" not in text and "====" not in text
+    assert said.startswith(codec.parse(text).sources[0].quote) and '"' in codec.parse(text).sources[0].quote
 
 
 def test_scan_filters_by_project_and_time(projects, capsys):

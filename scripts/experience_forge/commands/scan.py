@@ -11,10 +11,10 @@ from typing import Any
 
 from ..core import body, findings, layout
 from ..core.findings import Finding
-from ..errors import Refused, Text, Usage
-from ..model import SECTIONS, Kind
+from ..errors import ForgeError, Refused, Text, Usage
+from ..model import SECTIONS, Condition, Kind
 from ..report import Output
-from ..store import backtest, candidates, config, home, scanning, session_signals
+from ..store import backtest, candidates, config, home, proposed_conditions, scanning, session_signals
 from ..store.launcher import launcher
 from ..store.scanning import Scanned
 
@@ -202,18 +202,43 @@ def _picked(
 def _skeleton(item: dict[str, Any], language: str) -> str:
     """A draft in the stored Markdown form with what is known filled in; the judgement is left to whoever fills it."""
     preference = item["kinds"] == ["preference"]
-    quote = " ".join(str(item["quote"]).split()).replace('"', "'")[:160]
     place = item["sessions"][0]
-    error = " ".join(str(item["errors"][0]).split()).replace('"', "'")[:120] if item["errors"] else ""
+    applies, fails = _conditions(Path(place["path"]), place["line"])
     lines = [
         "---",
         "title: …",
         f"kind: {'preference' if preference else 'pitfall'}",
         *(["track: profile"] if preference else []),
-        *([f'applies_when: [{{error: "{error}"}}]'] if error else []),
+        *_block("applies_when", applies),
+        *_block("fails_when", fails),
         f"signals: [{', '.join(item['kinds'])}]",
-        f'sources: [{{session: "{place["id"]}", line: {place["line"]}, quote: "{quote}"}}]',
+        "sources:",
+        f"  - session: {_scalar(place['id'])}",
+        f"    line: {place['line']}",
+        f"    quote: {_scalar(' '.join(str(item['quote']).split())[:160])}",
         "---",
     ]
     sections = SECTIONS[Kind.PREFERENCE if preference else Kind.PITFALL]
     return "\n".join([*lines, *(f"**{body.label(name, language)}** …" for name in sections)])
+
+
+def _conditions(path: Path, line: int) -> proposed_conditions.Pair:
+    """What a draft that brings no conditions would be given, to be seen and mended before it is handed in."""
+    try:
+        return proposed_conditions.propose(path, line)
+    except ForgeError:
+        return (), ()
+
+
+def _block(name: str, conditions: tuple[Condition, ...]) -> list[str]:
+    """Conditions one part a line: a client asks about a here-document with braces in it."""
+    lines = []
+    for condition in conditions:
+        parts = [f"{part}: {_scalar(text)}" for part, text in condition.parts().items()]
+        lines += [("  - " if part is parts[0] else "    ") + part for part in parts]
+    return [f"{name}:", *lines] if lines else []
+
+
+def _scalar(text: str) -> str:
+    """A text as YAML reads it again letter for letter, in the quotes that leave most of it as it is."""
+    return f'"{text}"' if not set('"\\') & set(text) else "'" + text.replace("'", "''") + "'"

@@ -28,6 +28,8 @@ DASH = "—"
 IGNORED = (*codec.COMPUTED, "confidence", "score", "count", "confirmed", "consent", "verdict", "suggest", "stress")
 """Fields that we compute; named when a draft brings them, and ignored."""
 _NEXT = re.compile(r"^---\n(?=(?:id|title|kind|track|aliases|language): )", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\s*(?:(?:TODO|TBD|FIXME)\s*[:：]?\s*(?:…|\.{2,})?|…+|\.{2,})\s*", re.IGNORECASE)
+"""What stands where nobody wrote anything yet."""
 _WORD = re.compile(r"[a-z0-9]+")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 
@@ -218,6 +220,9 @@ def _input(
     unknown = [name for name in fields if name not in JSON_KEYS and name not in IGNORED]
     if unknown:
         faults.append(_unknown(unknown))
+    written = (("title", known.get("title")), *sections)
+    unfilled = [name for name, text in written if _PLACEHOLDER.fullmatch(str(text or ""))]
+    faults += [Text("errors_entry.placeholder", name=name) for name in unfilled]
     return DraftInput(known, sections, kind, _signals(fields.get("signals"), faults), ignored, tuple(faults))
 
 

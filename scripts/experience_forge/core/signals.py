@@ -301,4 +301,5 @@ def _around(text: str, place: int) -> str:
 
 def _described(episode: Episode) -> str:
     paths = ", ".join(path.replace("\\", "/").rsplit("/", 1)[-1] for path in episode.paths[:3])
-    return f"{episode.rework_rounds} rounds on {paths}" + (f": {episode.errors[0][:80]}" if episode.errors else "")
+    told = next(filter(None, map(checks_output.failure_line, episode.errors)), "")
+    return f"{episode.rework_rounds} rounds on {paths}" + (f": {told[:80]}" if told else "")

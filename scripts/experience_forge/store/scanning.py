@@ -24,7 +24,7 @@ from . import evidence, files, readers, session_signals
 from .home import Home
 
 NAME = "scan.db"
-VERSION = 4
+VERSION = 5
 PARALLEL_BYTES = 48 << 20
 """Below this much to read a second process costs more than it gains."""
 PROCESSES = 3
