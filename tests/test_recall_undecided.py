@@ -8,7 +8,7 @@ from experience_forge.fast import git
 from experience_forge.model import Condition, Track
 from experience_forge.store import home
 from helpers import entry
-from recall_home import ask, bash, fill, given, pitfall, said
+from recall_home import ask, bash, fill, given, pitfall, prompt, said
 
 WHEN = (Condition(command="zephyr publish *"),)
 
@@ -63,3 +63,22 @@ def test_a_resumed_session_is_not_told_again_and_a_compacted_one_is(tmp_path):
     assert counts == [1, 1, 2, 2, 3, 4]
     ask("SessionStart", source="startup", session_id="s2", cwd=str(tmp_path))
     assert given("s2") == ["own"]
+
+
+def test_of_two_entries_with_one_meaning_the_projects_is_given_and_the_other_never(tmp_path):
+    """The global one of the same title is not given in that session by any hook, and is given elsewhere."""
+    own = git.project(str(tmp_path)).id
+    when = (Condition(command="deployit *"),)
+
+    def script(entry_id, rule, **fields):
+        return entry(entry_id, title="Deploy with the blue script", applies_when=when, aliases=("用蓝色脚本部署",),
+                     sections=(("rule", rule), ("why", "w"), ("how", "h")), **fields)
+
+    fill(script("general", "Deploy with blue.sh."),
+         script("here", "Run the wrapper of this app, green first.", track=Track.PROJECT, project=own))
+    for _ in range(3):
+        bash("deployit now", cwd=str(tmp_path))
+    prompt("用蓝色脚本部署", cwd=str(tmp_path))
+    ask("SessionStart", source="startup", cwd=str(tmp_path))
+    assert given() == ["here"]
+    assert "blue.sh" in said(bash("deployit now", session_id="s2"))

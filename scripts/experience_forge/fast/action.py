@@ -80,13 +80,14 @@ def _path_fits(recall: deliver.Recall, pattern: str, commands: list[list[str]], 
 
 def answer(recall: deliver.Recall, entries: "list[tuple[dict[str, Any], str]]", place: str) -> "dict[str, Any] | None":
     """The output for the first entry that has to say something."""
+    beside = [entry for entry, _ in entries]
     for entry, why in entries:
         guard = entry["guard"]
         if guard in ("deny", "ask") or (guard == "hold" and not recall.said(entry["id"], ("hold",))):
             if recall.unchanged(entry):
                 return _refusal(recall, entry, guard, place, why)
             continue
-        if recall.silent() or recall.said(entry["id"]):
+        if recall.silent() or recall.said(entry["id"]) or recall.doubled(entry, beside):
             continue
         warning = recall.ready(entry)
         if warning is None:

@@ -73,9 +73,10 @@ def answer(recall: deliver.Recall, looked: "list[tuple[list[str], str, str, str,
             continue
         for points, n, share in rank.errors(recall.database(), present, text, recall.scope, commands):
             found.append((points, n, share, tool, call))
+    known = {n: recall.entry(n) for n in {one[1] for one in found}}
     for _, n, share, tool, call in sorted(found, key=lambda one: (-one[0], one[1])):
-        entry = recall.entry(n)
-        if recall.said(entry["id"]):
+        entry = known[n]
+        if recall.said(entry["id"]) or recall.doubled(entry, known.values()):
             continue
         if call:
             recall.context.data["tool_use_id"] = call

@@ -4,6 +4,7 @@ from . import lookup, minijson, spool, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing is too slow an import for a hook
+    from collections.abc import Iterable
     from typing import Any
 
 NAMES = (
@@ -14,6 +15,9 @@ FORGET = ("compact", "clear")
 """Sources of a start after which the session has nothing left of what hooks said."""
 EQUAL = "-"
 """In place of the winner, when neither of two entries that contradict each other has the narrower scope."""
+MOST_GIVEN = 200
+ALIKE = 0.6
+"""Share of the words of title and rule from which two entries mean the same."""
 FIELDS = ", ".join("e." + name for name in NAMES)
 
 
@@ -118,6 +122,26 @@ class Recall:
             ):
                 found = True
         return found
+
+    def doubled(self, entry: "dict[str, Any]", beside: "Iterable[dict[str, Any]]" = ()) -> bool:
+        """Whether the project has an entry of the same meaning, beside this one or given in the session: that one wins.
+
+        Args:
+            beside: entries that fit the same event.
+        """
+        if entry["project"] or not self.scope:
+            return False
+        others = [one for one in (*beside, *self._given_here()) if one["project"]]
+        return bool(others) and any(alike(meant(entry), meant(one)) for one in others)
+
+    def _given_here(self) -> "list[dict[str, Any]]":
+        """The project's entries that this session (and agent) was given."""
+        names = list({str(one.get("entry")) for one in self.records if one.get("what") == "exposure"
+                      and one.get("form") != "loaded" and str(one.get("agent") or "") == self.agent})[-MOST_GIVEN:]
+        rows = self.database().execute(
+            "SELECT e.n FROM entries e WHERE e.status = 'active' AND e.id IN (%s) AND e.project IN (%s)"
+            % (",".join("?" * len(names)), ",".join("?" * len(self.scope))), [*names, *self.scope]).fetchall()
+        return [self.entry(row[0]) for row in rows]
 
     def unchanged(self, entry: "dict[str, Any]") -> bool:
         """Whether the file still has the bytes that a person confirmed."""
@@ -230,6 +254,20 @@ class Recall:
             key, _, rest = part.partition("}")
             first += str(known.get(key, "")) + rest
         return first
+
+
+def meant(entry: "dict[str, Any]") -> "tuple[frozenset[str], frozenset[str]]":
+    """What `alike` compares: the words of the title, and those of title and rule."""
+    from . import tokens
+
+    return frozenset(tokens.terms(entry["title"])), frozenset(tokens.terms(entry["title"] + " " + entry["rule"]))
+
+
+def alike(one: "tuple[frozenset[str], frozenset[str]]", other: "tuple[frozenset[str], frozenset[str]]") -> bool:
+    """Whether two entries have one meaning: one title, or most of their words in common."""
+    (title, words), (other_title, other_words) = one, other
+    return bool(title and title == other_title) or (
+        bool(words) and len(words & other_words) >= ALIKE * len(words | other_words))
 
 
 def note(recall: Recall, entry: "dict[str, Any]", parts: tuple[tuple[str, str], ...], warning: str = "") -> str:

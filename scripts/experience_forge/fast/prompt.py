@@ -34,9 +34,10 @@ def answer(recall: deliver.Recall, text: str) -> "dict[str, Any] | None":
         best = rank.prompt(
             recall.database(), text, recall.scope, settings["complaints"], float(settings.get("prompt_factor", 1.0)))
         found = [(best[1], "search, score %.1f" % best[0])] if best else []
+    known = {n: recall.entry(n) for n, _ in found}
     for n, why in found:
-        entry = recall.entry(n)
-        if recall.said(entry["id"]):
+        entry = known[n]
+        if recall.said(entry["id"]) or recall.doubled(entry, known.values()):
             continue
         warning = recall.ready(entry)
         if warning is None:

@@ -1,6 +1,6 @@
 """SessionStart: the few entries that fit project, branch and last commits, within 2,000 characters."""
 
-from . import deliver, git, lookup, minijson, rank, spool, system, tokens
+from . import deliver, git, lookup, minijson, rank, spool, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing is too slow an import for a hook
@@ -10,7 +10,6 @@ LIMIT = 2000
 CANDIDATES = 30
 BUDGET = 2000
 """Rows that the ranked search may look at: at 10,000 entries a fifth of a bare start."""
-ALIKE = 0.6
 MEANING_POINTS = 40.0
 
 
@@ -100,21 +99,21 @@ def meaning(recall: deliver.Recall) -> "dict[str, float]":
 def apart(found: "list[tuple[dict[str, Any], str]]") -> "list[tuple[dict[str, Any], str]]":
     """Of entries with one meaning the first, which is the project's."""
     kept = []
-    seen: list[frozenset[str]] = []
+    seen: list[tuple[frozenset[str], frozenset[str]]] = []
     for entry, why in found:
-        words = frozenset(tokens.terms(entry["title"] + " " + entry["rule"]))
-        if any(len(words & other) >= ALIKE * len(words | other) for other in seen if other):
+        meant = deliver.meant(entry)
+        if any(deliver.alike(meant, other) for other in seen):
             continue
-        seen.append(words)
+        seen.append(meant)
         kept.append((entry, why))
     return kept
 
 
 def fresh(recall: deliver.Recall, entry: "dict[str, Any]", loaded_text: str) -> bool:
-    """Whether the session does not have the entry yet: not loaded by a file, not said by a hook."""
+    """Whether the session does not have the entry yet: not loaded by a file, not said by a hook in any wording."""
     if entry["track"] == "profile" or named(entry["id"], loaded_text) or recall.under_test(entry):
         return False
-    return not recall.said(entry["id"])
+    return not recall.said(entry["id"]) and not recall.doubled(entry)
 
 
 def loaded(recall: deliver.Recall) -> str:
