@@ -43,6 +43,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     shared.begin(where)
     scope = _scope(where, args.scope)
+    if recall_search.ensure(where):
+        out.talk(out.text("recall.rebuilt"))
     cosines, state = meaning.cosines(where, text)
     found = recall_search.search(
         where, text, error=bool(args.error), projects=scope, outdated=args.all,

@@ -11,7 +11,7 @@ from .. import shared
 from ..clients import meaning
 from ..errors import ForgeError, Refused
 from ..report import Output
-from ..store import candidates, files, home, log, outcomes, proofs, settle, tidying
+from ..store import candidates, files, home, log, outcomes, proofs, recall_search, settle, tidying
 
 HELP = "catch up on ended sessions: settle consents, leave candidates, check deliveries, judge outcomes"
 HIDDEN = True
@@ -46,6 +46,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
             if not all((where.derived / name).exists() for name in ("settings.json", "signals.json", "recall.txt")):
                 # Lost, or never made: without them every hook is silent.
                 shared.refresh(where)
+            elif recall_search.ensure(where):
+                log.fault("worker", "the recall index was damaged and was made anew")
             for name, part in parts.items():
                 try:
                     done[name] = part(where)

@@ -126,10 +126,24 @@ def header(home: str) -> "dict[str, Any] | None":
     """The head line of a home's prefilter as a dict; None when there is none of this version."""
     try:
         opened = Prefilter(path_of(home, PREFILTER))
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, AttributeError):
         return None
     opened.close()
     return opened.head
+
+
+def whole(home: str) -> bool:
+    """Whether all sections of a home's prefilter are there."""
+    try:
+        opened = Prefilter(path_of(home, PREFILTER))
+    except (OSError, ValueError, KeyError, AttributeError):
+        return False
+    try:
+        return all(opened.section(kind) for kind in opened.head["sections"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    finally:
+        opened.close()
 
 
 def settings(home: str) -> "dict[str, Any]":

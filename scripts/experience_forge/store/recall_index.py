@@ -173,6 +173,20 @@ def connect(home: Home) -> sqlite3.Connection:
     return _reader(path)
 
 
+def broken(home: Home) -> bool:
+    """Whether there is an index whose bytes are not what was written; false when none was made yet."""
+    if not (home.derived / lookup.PREFILTER).exists():
+        return False
+    path = _base(home)
+    if path is None or not lookup.whole(str(home.root)):
+        return True
+    try:
+        with contextlib.closing(_reader(path)) as connection:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
+    except sqlite3.Error:
+        return True
+
+
 @contextlib.contextmanager
 def _generation(home: Home, base: Path | None) -> Iterator[tuple[sqlite3.Connection, str]]:
     """A database file aside: a copy of `base`, or empty; removed when the work on it fails."""

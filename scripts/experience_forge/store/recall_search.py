@@ -48,16 +48,18 @@ def search(
         return list(found.values())[:limit]
 
 
-def ensure(home: Home) -> None:
-    """Build the index when there is none that this version reads.
+def ensure(home: Home) -> bool:
+    """Build the index when there is none that this version reads, or when its bytes are damaged.
+
+    Returns whether it was damaged.
 
     Raises:
         Refused: when it can't be written.
     """
-    try:
-        recall_index.connect(home).close()
-    except LookupError:
-        recall_index.build(home, entries.load_all(home))
+    damaged = recall_index.broken(home)
+    if damaged or not (home.derived / lookup.PREFILTER).exists():
+        recall_index.build(home, entries.load_all(home), anew=damaged)
+    return damaged
 
 
 def _found(connection: Any, score: float, n: int, share: float) -> Found:

@@ -1,0 +1,75 @@
+"""A damaged index: named, made anew by the next command or the worker, never a bug."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from experience_forge import cli
+from experience_forge.fast import lookup
+from experience_forge.model import Condition, Track
+from experience_forge.store import doctor, home, recall_index, tidying
+from helpers import entry
+from recall_home import bash, faults, fill, pitfall, said
+
+
+def damage(where, what):
+    path = where.derived / lookup.PREFILTER
+    database = where.derived / json.loads(path.read_bytes().split(b"\n", 1)[0])["db"]
+    if what == "database":
+        database.write_bytes(b"junk" * 100)
+    elif what == "page":
+        data = database.read_bytes()
+        database.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    elif what == "head":
+        path.write_bytes(b"[]".ljust(3000))
+    else:
+        path.write_bytes(path.read_bytes()[:-200])
+
+
+@pytest.mark.parametrize("what", ["database", "page", "head", "sections"])
+def test_a_damaged_index_is_made_anew_by_recall(what, capsys):
+    """The question is answered, with one line that says what was done; hooks speak again."""
+    where = fill(entry(), pitfall())
+    damage(where, what)
+    assert [one.text for one in doctor.examine(where) if one.repair] == ["index_broken"]
+    assert bash("npm install left-pad") is None
+    assert cli.main(["recall", "zephyr registry is locked"]) == 0
+    told = capsys.readouterr()
+    assert "zephyr-lock" in told.out and told.err.count("made anew") == 1
+    assert "Use pnpm" in said(bash("npm install left-pad"))
+    assert not recall_index.broken(where)
+
+
+def test_the_worker_and_doctor_mend_it(capsys):
+    """Nobody has to ask: the worker makes it anew, and doctor --repair does at once."""
+    where = fill(entry(), pitfall())
+    cli.main(["worker"])
+    for verb in (["worker"], ["doctor", "--repair"]):
+        damage(where, "database")
+        cli.main(verb)
+        assert not recall_index.broken(where)
+    assert "Use pnpm" in said(bash("npm install left-pad"))
+    capsys.readouterr()
+    assert "DatabaseError" not in faults()
+
+
+def test_a_home_without_an_index_is_not_damaged():
+    """What was never made is not broken."""
+    assert not recall_index.broken(home.current())
+
+
+def test_repair_keeps_which_of_two_contradicting_entries_wins(capsys):
+    """Right after doctor --repair the narrower scope still speaks for both."""
+    when = {"applies_when": (Condition(command="pip install *"),)}
+    where = fill(
+        entry("wide", title="Dependencies by Poetry", aliases=(), track=Track.PERSONAL,
+              sections=(("rule", "Use Poetry to manage dependencies."), ("why", "w"), ("how", "h")), **when),
+        entry("narrow", title="uv manages our environments", aliases=(), track=Track.DOMAIN, domain="python",
+              sections=(("rule", "Manage dependencies with uv."), ("why", "w"), ("how", "h")), **when))
+    cli.main(["doctor", "--repair"])
+    capsys.readouterr()
+    assert tidying.conflicts(where) == {"wide": [("narrow", "narrow")], "narrow": [("wide", "narrow")]}
+    text = said(bash("pip install x"))
+    assert "experience-forge narrow]" in text and "[wide] says otherwise" in text
