@@ -227,7 +227,7 @@ def test_conditions_are_proposed_from_the_failing_command_and_its_error():
     applies, fails = conditions.proposed(episode, LISTS, ["不对，要用 pyyaml 的 CSafeLoader"])
     assert applies == (Condition(error="ModuleNotFoundError: No module named 'yaml'"),)
     assert fails[0] == applies[0]
-    assert "csafeloader" in fails[1].words
+    assert fails[1].words == "pyyaml CSafeLoader"
     assert conditions.testable(applies, fails)
 
 

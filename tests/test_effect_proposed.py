@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from experience_forge.core import conditions
+from experience_forge.core import coin, conditions, testable
 from experience_forge.fast import home as fast_home
 from experience_forge.model import Condition, Entry, Kind, Source, Track
 from experience_forge.store import condition_rules, proposed_conditions
+from recall_home import fill, pitfall, prompt, said
 
 LISTS = condition_rules.lexicon()
 
@@ -65,6 +66,39 @@ def test_a_draft_without_conditions_is_offered_those_of_its_episode(session):
     assert Condition(error="undefined: runClean") in filled.fails_when
     own = Entry(**{**entry.__dict__, "applies_when": (Condition(words="x"),)})
     assert proposed_conditions.fill(own).applies_when == (Condition(words="x"),)
+
+
+@pytest.mark.parametrize(("output", "line"), [
+    ("FAIL\nFAIL\texample.com/x [build failed]\nx.go:3:2: undefined: runClean\nFAIL", "undefined: runClean"),
+    ("FAIL\nexit status 1", ""),
+])  # fmt: skip
+def test_a_line_that_could_not_be_used_gives_way_to_the_next_best(output, line):
+    """What is proposed is what the judge can use: `FAIL` alone is not, so another line is taken, or none."""
+    assert conditions.error_of(output, LISTS) == line
+
+
+def test_what_the_judge_cannot_use_is_labelled():
+    """The label goes by the weights that the judge goes by, and so does the holdout."""
+    bare = (Condition(error="FAIL"),)
+    entry = Entry("e", "t", Kind.PITFALL, Track.PERSONAL, (), applies_when=bare, fails_when=bare)
+    label = testable.label(entry, condition_rules.weights())
+    assert label is not None and "useless" in repr(label)
+    assert coin.why_not(entry, True, condition_rules.weights()) == "no_trigger"
+
+
+@pytest.mark.parametrize(("sentence", "words"), [
+    ("no revert those changes", "revert changes"), ("no, that is wrong: use pnpm, not npm", "pnpm npm"),
+    ("不要改按钮颜色，应该改成蓝色背景", "按钮颜色 蓝色背景"), ("还是不对，数据库连接又超时了", "数据库连接 超时"),
+    ("don't touch the API_TOKEN in config-loader.ts", "touch API_TOKEN config-loader"), ("no, not that", ""),
+    ("You should use Decimal for money, never floats", "Decimal money floats"),
+])  # fmt: skip
+def test_words_are_proposed_as_the_person_wrote_them_and_are_met_at_the_prompt(sentence, words):
+    """Two or three whole words, none that any correction holds; the same words again bring the entry."""
+    assert conditions.key_words(sentence, LISTS) == words
+    if words:
+        fill(pitfall("corrected", aliases=(), applies_when=(Condition(words=words),)))
+        assert "corrected" in said(prompt(sentence))
+        assert prompt("please go on with the other task, 谢谢", session_id="s2") is None
 
 
 @pytest.mark.parametrize("sources", [(), (Source(session="gone"),), (Source(session="../x"),), (Source(),)])

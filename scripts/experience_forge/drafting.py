@@ -20,6 +20,7 @@ from .errors import Invalid, Refused, Text
 from .model import Entry, Kind, Provenance, Score, SignalKind, Source, Track
 from .store import (
     backtest,
+    condition_rules,
     config,
     detected,
     entries,
@@ -107,7 +108,7 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     if given.ignored:
         warnings.append(wording.told(Text("errors_entry.ignored", names=list(given.ignored))))
     warnings += _contradictions(home, entry)
-    untestable = testable.label(entry)
+    untestable = testable.label(entry, condition_rules.weights())
     if untestable is not None:
         warnings.append(wording.told(untestable))
     test = backtest.sentence(home, entry, options.language) if entry.applies_when else ""

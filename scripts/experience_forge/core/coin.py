@@ -26,11 +26,14 @@ def draw_arm(draw: float, p: float) -> str:
     return "withheld" if draw < p else "shown"
 
 
-def why_not(entry: Entry, allowed: bool) -> str:
+def why_not(entry: Entry, allowed: bool, weights: Mapping[str, float] | None = None) -> str:
     """Why an entry is never withheld, as a message name; empty when it may be.
 
     Text that is loaded anyway can't be withheld, a guard is safety, and what the user pinned is
     kept by choice.
+
+    Args:
+        weights: those of generic error words, by which the judge goes (`store.condition_rules.weights()`).
     """
     if entry.status is not Status.ACTIVE:
         return "not_active"
@@ -40,9 +43,9 @@ def why_not(entry: Entry, allowed: bool) -> str:
         return "guard"
     if entry.track in (Track.PROFILE, Track.PROJECT):
         return "always_loaded"
-    if not conditions.matchers(entry.applies_when):
+    if not conditions.matchers(entry.applies_when, weights):
         return "no_trigger"
-    if not conditions.matchers(entry.fails_when):
+    if not conditions.matchers(entry.fails_when, weights):
         return "no_falsifier"
     return "" if allowed else "not_allowed"
 

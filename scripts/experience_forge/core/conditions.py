@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..fast import globs, shellwords, signature, tokens
@@ -16,6 +16,9 @@ Segment = tuple[dict[str, float], float]
 
 PROPOSED: Final = 3
 WORDS_KEPT: Final = 3
+LEAST_WORDS: Final = 2
+LONGEST_PIECE: Final = 6
+"""Characters of a Chinese piece: a longer one is half a sentence, which nobody says again."""
 TELLING: Final = 3.0
 """Weight below which an error text is one everyday word, such as `FAIL`: it would match anything."""
 
@@ -29,6 +32,9 @@ class Lexicon:
     failure_cues: tuple[str, ...]
     said_often: frozenset[str]
     says_nothing: tuple[str, ...]
+    joints: tuple[str, ...] = ()
+    """Chinese words at which a sentence falls into pieces that are words of their own."""
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def says_nothing_of(self, text: str) -> bool:
         """Whether a line is a task runner's remark that something failed, not what failed."""
@@ -41,12 +47,13 @@ class Lexicon:
         return any(cue in low for cue in self.failure_cues)
 
 
-def lexicon(rules: Mapping[str, Any]) -> Lexicon:
-    """The lists of a rule file as read from YAML."""
+def lexicon(rules: Mapping[str, Any], weights: Mapping[str, float] | None = None) -> Lexicon:
+    """The lists of a rule file as read from YAML, and the weights of generic error words."""
     return Lexicon(
         frozenset(str(rules["everywhere"]).split()), frozenset(str(rules["with_subcommand"]).split()),
         tuple(str(cue) for cue in rules["failure_cues"]), frozenset(tokens.terms(str(rules["said_often"]))),
         tuple(str(phrase) for phrase in rules["says_nothing"]),
+        tuple(sorted(str(rules["joints"]).split(), key=lambda joint: -len(joint))), dict(weights or {}),
     )  # fmt: skip
 
 
@@ -153,6 +160,7 @@ def pattern_of(command: str, lists: Lexicon) -> str:
 def error_of(text: str, lists: Lexicon) -> str:
     """The telling line of an output without its place in a file, at most 200 characters; empty when there is none.
 
+    Only a line that the judge can use as a condition is one: `FAIL` alone is passed over for the next best.
     Lines in the form of a failure come before lines that only sound like one; a quoted name counts much.
     """
     best, heaviest = "", 0.0
@@ -160,6 +168,8 @@ def error_of(text: str, lists: Lexicon) -> str:
         plain = _PLACE.sub("", " ".join(segment.split()))
         made = signature.compiled(plain, {})
         if made is None or not lists.says_failure(segment) or lists.says_nothing_of(segment) or _CODE.search(plain):
+            continue
+        if not usable(matcher(Condition(error=plain[:200]), lists.weights)):
             continue
         heavy = min(sum(made[0].values()), 40.0) + (20.0 if signature.quoted(plain) else 0.0)
         heavy += 60.0 if checks_output.failure_line(segment) else 0.0
@@ -203,12 +213,34 @@ def proposed(
 
 
 def key_words(sentence: str, lists: Lexicon) -> str:
-    """The few longest search words of a sentence, which a repeated correction would hold again."""
-    words = [word for word in dict.fromkeys(tokens.terms(sentence)) if word not in lists.said_often]
-    chinese = [word for word in words if not word.isascii()]
-    latin = sorted((word for word in words if word.isascii()), key=lambda word: -len(word))
-    kept = set(latin[:WORDS_KEPT] or chinese[:WORDS_KEPT])
-    return " ".join(word for word in words if word in kept)
+    """The two or three longest telling words of a sentence as the person wrote them; empty when it has too few.
+
+    A repeated correction would hold them again: each is met in the very sentence by its search words.
+    """
+    said = set(tokens.terms(sentence))
+    latin = [word for word in dict.fromkeys(_LATIN.findall(sentence)) if _telling(word, said, lists)]
+    if len(latin) < LEAST_WORDS:
+        pieces = (piece for run in _CHINESE.findall(sentence) for piece in _pieces(run, lists.joints))
+        found = [piece for piece in dict.fromkeys(pieces) if 2 <= len(piece) <= LONGEST_PIECE]
+        latin += [piece for piece in found if said.issuperset(tokens.terms(piece))]
+    kept = sorted(latin, key=lambda word: -len(word))[:WORDS_KEPT]
+    # One ordinary word would be met in all kinds of prompts.
+    return " ".join(word for word in latin if word in kept) if len(kept) >= LEAST_WORDS else ""
+
+
+_LATIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*")
+_CHINESE: Final = re.compile(r"[\u4e00-\u9fff]+")
+
+
+def _telling(word: str, said: set[str], lists: Lexicon) -> bool:
+    found = tokens.terms(word)
+    return len(word) > 2 and bool(found) and said.issuperset(found) and lists.said_often.isdisjoint(found)
+
+
+def _pieces(run: str, joints: Sequence[str]) -> list[str]:
+    for joint in joints:
+        run = run.replace(joint, " ")
+    return run.split()
 
 
 def _glob(path: str) -> str:

@@ -12,7 +12,7 @@ from . import ruleset
 @cache
 def lexicon() -> conditions.Lexicon:
     """The word lists of `rules/conditions.yaml`."""
-    return conditions.lexicon(ruleset.load("conditions"))
+    return conditions.lexicon(ruleset.load("conditions"), weights())
 
 
 @cache

@@ -12,7 +12,7 @@ from ..core.effect import SessionLedger, Tally
 from ..core.verdicts import Verdict
 from ..fast import coin as fast_coin
 from ..model import Entry
-from . import backtest, config, effects, entries, freshness, measure_rules, ruleset
+from . import backtest, condition_rules, config, effects, entries, freshness, measure_rules, ruleset
 from .home import Home
 
 Text = Callable[..., str]
@@ -69,7 +69,7 @@ def _document(entry: Entry, own: Tally, sessions: int, language: str) -> dict[st
         "entry": entry.id, "title": entry.title, "version": own.sha256, "state": found.state,
         "verdict": measure_rules.say(found, language), "counts": verdicts.figures(own), "coins": own.coins,
         "evidence": {"helps": round(own.helps, 3), "hurts": round(own.hurts, 3)},
-        "under_test": not coin.why_not(entry, allowed), "cost": verdicts.cost(own),
+        "under_test": not coin.why_not(entry, allowed, condition_rules.weights()), "cost": verdicts.cost(own),
         "tokens": round(own.characters / 4), "exposures": own.exposures, "proved": own.proved,
         "tokens_per_return": verdicts.tokens_per_return(own),
         "last": None if last is None else {
@@ -80,7 +80,7 @@ def _document(entry: Entry, own: Tally, sessions: int, language: str) -> dict[st
 
 
 def _reason(entry: Entry, allowed: bool) -> str:
-    why = coin.why_not(entry, True)
+    why = coin.why_not(entry, True, condition_rules.weights())
     return why if why or allowed else ""
 
 

@@ -9,7 +9,7 @@ from ..core.effect import Tally
 from ..core.verdicts import Verdict
 from ..fast import coin as fast
 from ..model import Entry
-from . import config, effects, entries, files, freshness, ruleset
+from . import condition_rules, config, effects, entries, files, freshness, ruleset
 from .home import Home
 
 
@@ -26,7 +26,7 @@ def build(home: Home) -> dict[str, int]:
     tallies = effects.tallies(home)
     lines = []
     for one in stored:
-        if not coin.why_not(one.entry, allowed):
+        if not coin.why_not(one.entry, allowed, condition_rules.weights()):
             known = tallies.get((one.entry.id, one.sha256)) or Tally(one.entry.id, one.sha256)
             p = coin.chance_of(known.coins, max(known.helps, known.hurts))
             lines.append(f"{one.entry.id}\t{one.sha256}\t{p}\n")
@@ -57,7 +57,8 @@ def ask(home: Home, stored: Iterable[Entry], tallies: effects.Tallies) -> str:
     met = {entry_id: 0 for entry_id, _ in tallies}
     for (entry_id, _), one in tallies.items():
         met[entry_id] += one.opportunities
-    ready = [e for e in stored if not coin.why_not(e, True) and met.get(e.id, 0) >= coin.ASK_AT]
+    weights = condition_rules.weights()
+    ready = [e for e in stored if not coin.why_not(e, True, weights) and met.get(e.id, 0) >= coin.ASK_AT]
     if not ready:
         files.remove(path)
         return ""
