@@ -10,7 +10,7 @@ from .. import shared
 from ..clients import meaning
 from ..errors import Refused, Text, Usage
 from ..report import Output
-from ..store import files, home, projects, recall_search
+from ..store import files, fresh_here, home, projects, recall_search
 
 HELP = "find the entries that fit a question, or an error"
 EPILOG = """examples:
@@ -21,7 +21,8 @@ EPILOG = """examples:
 
 Searched are entries without a project and those of the present one (--scope all: of every project).
 
-JSON: {"query", "entries": [{"id", "title", "rule", "track", "project", "status", "score", "share", "cosine"}],
+JSON: {"query", "entries": [{"id", "title", "rule", "track", "project", "status", "score", "share", "cosine",
+                                "freshness": {"state", "reason", "detail", "delivery"}}],
        "meaning": off, used, or why it was not}"""
 
 LIMIT = 1024 * 1024
@@ -50,18 +51,27 @@ def run(args: argparse.Namespace, out: Output) -> int:
         where, text, error=bool(args.error), projects=scope, outdated=args.all,
         limit=max(1, min(args.limit, 50)), cosines=cosines,
     )
+    fresh = {one.id: fresh_here.state(where, one.id, one.kind, one.project) for one in found}
     out.data({"query": text[:2000], "meaning": state, "entries": [
         {"id": one.id, "title": one.title, "rule": one.rule, "track": one.track, "project": one.project,
-         "status": one.status, "score": one.score, "share": one.share, "cosine": one.cosine} for one in found
+         "status": one.status, "score": one.score, "share": one.share, "cosine": one.cosine,
+         "freshness": fresh[one.id]} for one in found
     ]})
     for one in found:
         mark = f" {out.text('recall.outdated')}" if one.outdated else ""
-        out.prose(f"{one.id}  ({one.score:.1f}){mark}\n  {one.title}\n  {one.rule}")
+        stale = _stale(fresh[one.id], out)
+        out.prose(f"{one.id}  ({one.score:.1f}){mark}\n  {one.title}\n  {one.rule}" + (f"\n  {stale}" if stale else ""))
     if not found:
         out.talk(out.text("recall.none"))
     if state not in ("off", "used"):
         out.talk(out.text("recall.meaning_away", reason=state))
     return 0
+
+
+def _stale(found: dict[str, str], out: Output) -> str:
+    name = fresh_here.told(found)
+    reason = out.text(f"effect.reason_{found['reason']}") if name else ""
+    return f"⚠️ {out.text(name, reason=reason, detail=found['detail'])}" if name else ""
 
 
 def _text(args: argparse.Namespace) -> str:

@@ -6,7 +6,7 @@ import argparse
 
 from .. import shared
 from ..report import Output
-from ..store import entries, home, proposals
+from ..store import entries, fresh_here, home, proposals
 from ..store.launcher import confirm_command
 
 HELP = "show one entry or one open proposal, whole"
@@ -14,7 +14,8 @@ EPILOG = """examples:
   experience-forge show use-pnpm            the entry with this id
   experience-forge show use-pnpm --json
 
-JSON: {"entry": {...fields, "sections", "path", "sha256", "state"}} |
+JSON: {"entry": {...fields, "sections", "path", "sha256", "state",
+                 "freshness": {"state", "reason", "detail", "delivery"}}} |
       {"proposal": {"id", "change", "digest", "text", "meta", "confirm_command"}}"""
 
 
@@ -38,7 +39,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.talk(out.text("library.proposal_open", command=command))
         return 0
     stored = stored or entries.get(where, args.id)
-    out.data({"entry": entries.to_json(stored)})
+    fresh = fresh_here.state(where, stored.entry.id, stored.entry.kind.value, stored.entry.project)
+    out.data({"entry": {**entries.to_json(stored), "freshness": fresh}})
     out.line(stored.path.read_text(encoding="utf-8").rstrip("\n"))
     if stored.entry.id != args.id:
         out.talk(out.text("library.resolved", id=args.id, heir=stored.entry.id))
@@ -46,4 +48,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.talk(out.text(f"library.state_{stored.state}"))
     if stored.entry.status.value != "active":
         out.talk(out.text(f"library.status_{stored.entry.status.value}", reason=stored.entry.status_reason or "-"))
+    name = fresh_here.told(fresh)
+    if name:
+        # Beside the text itself: who reads only the data must not take it for valid.
+        reason = out.text(f"effect.reason_{fresh['reason']}")
+        out.line("⚠️ " + out.text(name, reason=reason, detail=fresh["detail"]))
     return 0

@@ -26,6 +26,7 @@ class Found:
     score: float
     share: float = 0.0
     cosine: float | None = None
+    kind: str = ""
 
     @property
     def outdated(self) -> bool:

@@ -53,7 +53,12 @@ def bind(cites: Iterable[Cite], folder: Path) -> tuple[tuple[Cite, ...], tuple[s
 
 def state(home: Home, entry: Entry, folder: str, today: str, project: str = "") -> tuple[str, str, str, str]:
     """State, reason, detail and delivery of one entry now, as `fast.freshness.check`."""
-    return fast.check(str(home.root), entry.id, entry.kind.value, folder, today, project)
+    return check(home, entry.id, entry.kind.value, folder, today, project)
+
+
+def check(home: Home, entry_id: str, kind: str, folder: str, today: str, project: str) -> tuple[str, str, str, str]:
+    """The same for an entry of which only id and kind are at hand."""
+    return fast.check(str(home.root), entry_id, kind, folder, today, project)
 
 
 def _text(path: Path) -> str | None:

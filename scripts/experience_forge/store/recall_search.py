@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..core import recall
@@ -64,10 +65,10 @@ def ensure(home: Home) -> bool:
 
 def _found(connection: Any, score: float, n: int, share: float) -> Found:
     row = connection.execute(
-        "SELECT id, title, rule, track, project, status FROM entries WHERE n = ?", (n,)
+        "SELECT id, title, rule, track, project, status, kind FROM entries WHERE n = ?", (n,)
     ).fetchone()
-    name, title, rule, track, project, status = (str(value) for value in row)
-    return Found(name, title, rule, track, project, status, round(score, 3), round(share, 3))
+    name, title, rule, track, project, status, kind = (str(value) for value in row)
+    return Found(name, title, rule, track, project, status, round(score, 3), round(share, 3), kind=kind)
 
 
 def _with_cosines(
@@ -80,6 +81,5 @@ def _with_cosines(
     result = []
     for score, name in recall.blended({name: one.score for name, one in found.items()}, near, limit):
         one = found.get(name) or _found(connection, 0.0, rows[name], 0.0)
-        result.append(Found(one.id, one.title, one.rule, one.track, one.project, one.status,
-                            round(score, 3), one.share, round(near.get(name, 0.0), 3)))
+        result.append(replace(one, score=round(score, 3), cosine=round(near.get(name, 0.0), 3)))
     return result
