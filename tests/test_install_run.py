@@ -371,11 +371,13 @@ def test_entries_stay_and_purge(machine):
     entry.write_text("x", encoding="utf-8")
     foreign = machine.data / "mine.txt"
     foreign.write_text("y", encoding="utf-8")
-    assert machine.run("--uninstall", "--purge").returncode == 4
+    asked = machine.run("--uninstall", "--purge")
+    assert asked.returncode == 4 and "--hooks" not in asked.stderr and "entries (1)" in asked.stderr
     assert machine.skill.exists()
     done = machine.run("--uninstall")
     assert done.returncode == 0 and entry.exists() and str(machine.data) in done.stdout
-    assert machine.run("--uninstall", "--purge", "--yes").returncode == 0
+    purged = machine.run("--uninstall", "--purge", "--yes")
+    assert purged.returncode == 0 and "entries (1)" in purged.stdout and str(machine.data) in purged.stdout
     assert not entry.exists() and foreign.exists()
 
 

@@ -209,15 +209,18 @@ def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
     if above:
         voice.talk("purge_below", client=above)
         return EXIT_NEEDS_CONSENT
+    count, there = work.entries_in(place.home), place.home.exists()
     if options.purge and not options.yes:
-        answer = voice.ask("may_purge", path=place.home)
+        answer = voice.ask("may_purge", path=place.home, count=count)
         if answer is None:
-            voice.talk("needs_yes")
+            voice.talk("purge_needs_yes", path=place.home, count=count)
             return EXIT_NEEDS_CONSENT
         if answer not in ("purge",):
             voice.line("nothing_done")
             return EXIT_REFUSED
     whole = work.uninstall(place, voice, only, options.purge)
+    if options.purge and there and not (place.home / "entries").exists():
+        voice.line("purged", path=place.home, count=count)
     if (place.home / "entries").exists():
         voice.line("entries_stay", path=place.home)
     return 0 if whole else EXIT_REFUSED

@@ -436,6 +436,11 @@ def _remove_loose(home: Path, keep_record: bool) -> None:
     files.remove_empty_folder(home)
 
 
+def entries_in(home: Path) -> int:
+    """How many entries a data home holds, whatever their state."""
+    return sum(1 for _ in home.glob("entries/**/*.md"))
+
+
 def _holds_anything(home: Path) -> bool:
     """Whether there is an entry, a proposal or a record of a consent."""
     patterns = ("entries/**/*.md", "proposals/*", "journal/*.jsonl", "intent-*.json")
@@ -478,4 +483,4 @@ def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-__all__ = ["Installer", "Invalid", "diff", "preview", "uninstall"]
+__all__ = ["Installer", "Invalid", "diff", "entries_in", "preview", "uninstall"]
