@@ -191,7 +191,7 @@ def test_list_show_and_status_agree(run):
     path = entries.get(home.current(), "two").path
     path.write_text(path.read_text(encoding="utf-8") + "\nby hand\n", encoding="utf-8")
     _, out, _ = run("list", "--json")
-    assert [(e["id"], e["state"]) for e in json.loads(out)["entries"]] == [("one", "confirmed"), ("two", "edited")]
+    assert [(e["id"], e["state"]) for e in json.loads(out)["entries"]] == [("one", "active"), ("two", "edited")]
     code, out, _ = run("show", "one")
     assert code == 0 and "Use pnpm, never npm." in out
     _, out, _ = run("status", "--json")

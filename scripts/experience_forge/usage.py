@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import re
 import sys
 from typing import Any, NoReturn
 
-from .errors import Text, Usage
+from .errors import Text, Usage, told
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on, as the type of an argument.
+
+    Raises:
+        ArgumentTypeError: for anything else.
+    """
+    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+        raise argparse.ArgumentTypeError(told(Text("errors.usage_positive", value=text)))
+    return int(text)
+
+
+def date(text: str) -> str:
+    """An ISO date, as the type of an argument.
+
+    Raises:
+        ArgumentTypeError: for anything else.
+    """
+    try:
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(told(Text("errors.usage_date", value=text))) from None
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,6 +61,7 @@ USAGE = (
     (r"argument (.+?): not allowed with argument (.+)", "not_with"),
     (r"argument (.+?): ignored explicit argument (.+)", "takes_none"),
     (r"one of the arguments (.+) is required", "one_required"),
+    (r"argument (.+?): (.+)", "own"),
 )
 """What argparse says of a wrong command line, and the sentence of ours that says the same; else its own stays."""
 

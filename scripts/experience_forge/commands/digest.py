@@ -7,7 +7,7 @@ import datetime
 from collections import Counter
 from typing import Any
 
-from .. import shared
+from .. import shared, usage
 from ..report import Output
 from ..store import candidates, effects, entries, grown, home, journal, proposals, tidying
 
@@ -22,7 +22,7 @@ JSON: {"since", "saved": [{"id", "title"}], "changed": [{"seq", "at", "change", 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("--days", type=int, default=7, help="how many days back (7)")
+    parser.add_argument("--days", type=usage.positive, default=7, help="how many days back (7)")
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     shared.begin(where)
     today = datetime.date.fromisoformat(journal.now()[:10])
-    since = (today - datetime.timedelta(days=max(1, args.days))).isoformat()
+    since = (today - datetime.timedelta(days=args.days)).isoformat()
     library = entries.load_all(where)
     by_id = library.by_id()
     records = [r for r in journal.read(where) if r.get("what") == "change" and str(r.get("at", ""))[:10] >= since]

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from .. import shared
+from .. import shared, usage
 from ..core import codec
 from ..model import Guard, Status, Track
 from ..report import Output
@@ -37,8 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--domain", help="only this domain")
     parser.add_argument("--project", help="only this project (id or name)")
     parser.add_argument("--state", choices=STATES, metavar="STATE", help=f"only this state: {', '.join(STATES)}")
-    parser.add_argument("--delivered-since", metavar="DATE", help="only those delivered on or after this ISO date")
-    parser.add_argument("--not-delivered-since", metavar="DATE", help="only those not delivered since this ISO date")
+    parser.add_argument("--delivered-since", type=usage.date, metavar="DATE",
+                        help="only those delivered on or after this ISO date")
+    parser.add_argument("--not-delivered-since", type=usage.date, metavar="DATE",
+                        help="only those not delivered since this ISO date")
     parser.add_argument("--all", action="store_true", help="outdated and superseded entries too")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--proposals", action="store_true", help="list open proposals instead")
@@ -53,6 +55,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return _proposals(where, out)
     if args.changes:
         return _changes(where, out)
+    projects.known(where, args.project)
     library = entries.load_all(where)
     last = _last_deliveries(where)
     chosen = [stored for stored in library.entries if _wanted(stored, args, last.get(stored.entry.id, ""), where)]
@@ -93,6 +96,11 @@ def _wanted(stored: entries.StoredEntry, args: argparse.Namespace, last: str, wh
     )
 
 
+def _state_name(stored: entries.StoredEntry) -> str:
+    """One of `STATES`: the status of an entry that is as it was confirmed, else what is wrong with it."""
+    return stored.entry.status.value if stored.state == "confirmed" else stored.state
+
+
 def _place(stored: entries.StoredEntry, out: Output) -> str:
     entry = stored.entry
     part = entry.domain if entry.track is Track.DOMAIN else entry.project if entry.track is Track.PROJECT else ""
@@ -115,7 +123,7 @@ def _summary(stored: entries.StoredEntry, last: str) -> dict[str, Any]:
     plain = entry_cache.plain(entry)
     names = ("id", "title", "kind", "track", "domain", "project", "status", "guard", "language", "updated")
     return {**{name: json.loads(json.dumps(plain[name])) for name in names}, "rule": entry.rule,
-            "state": stored.state, "last_delivery": last, "path": str(stored.path)}
+            "state": _state_name(stored), "last_delivery": last, "path": str(stored.path)}
 
 
 def _proposals(where: home.Home, out: Output) -> int:

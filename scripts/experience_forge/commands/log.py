@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 
-from .. import shared
+from .. import shared, usage
 from ..report import Output
 from ..store import entries, home, ledger, receipt_lines
 
@@ -21,7 +21,8 @@ JSON: {"entry", "deliveries": [{"at", "session", "event", "place", "form", "char
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("id", help="id of the entry")
-    parser.add_argument("--limit", type=int, default=10, help="at most so many deliveries, newest session first")
+    parser.add_argument("--limit", type=usage.positive, default=10,
+                        help="at most so many deliveries, newest session first")
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     shared.begin(where)
     stored = entries.get(where, args.id)
-    found = list(itertools.islice(ledger.exposures(where, stored.entry.id), max(1, args.limit)))
+    found = list(itertools.islice(ledger.exposures(where, stored.entry.id), args.limit))
     lines = [receipt_lines.of(where, one) for one in found]
     out.data({"entry": stored.entry.id, "deliveries": [line.to_json() for line in lines]})
     for line in lines:

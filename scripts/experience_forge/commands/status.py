@@ -38,6 +38,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
+    projects.known(where, args.project)
     library = entries.load_all(where)
     chosen = [stored for stored in library.entries if _wanted(stored, args, where)]
     tracks = Counter(stored.entry.track.value for stored in chosen if stored.entry.status.value == "active")

@@ -105,6 +105,17 @@ def aliases(home: Home) -> dict[str, list[str]]:
     return {one: [other for other in project.ids if other != one] for project in all(home) for one in project.ids}
 
 
+def known(home: Home, asked: str | None) -> None:
+    """Refuse a project that neither the record, nor an entry, nor the present folder names.
+
+    Raises:
+        Refused: naming `projects`.
+    """
+    named = {name for project in (*all(home), current(home)) for name in (*project.ids, project.id, project.name)}
+    if asked and asked not in named:
+        raise Refused(Text("errors.no_project", project=asked), Text("errors.see", command="experience-forge projects"))
+
+
 def name_of(home: Home, project_id: str) -> str:
     """The readable name of a project id; the id itself when it is not known."""
     return next((project.name for project in all(home) if project_id in project.ids), project_id)
