@@ -12,7 +12,7 @@ from typing import Any
 from ..core import backtest, conditions, history
 from ..errors import Invalid, Refused
 from ..model import Condition, Entry, Event, SessionInfo
-from . import condition_rules, files, freshness, positions, readers, redaction, ruleset
+from . import condition_rules, files, freshness, positions, readers, redaction, ruleset, spelling_rules
 from .home import Home
 
 HEAD = b'{"v":%d,' % history.VERSION
@@ -138,8 +138,8 @@ def run(
         advance: told the number of sessions done so far.
     """
     weights = condition_rules.weights()
-    trigger = backtest.side(conditions.matchers(applies, weights))
-    falsifier = backtest.side(conditions.matchers(fails, weights))
+    trigger = backtest.side(conditions.matchers(spelling_rules.spelled(applies), weights))
+    falsifier = backtest.side(conditions.matchers(spelling_rules.spelled(fails), weights))
     paths = sorted(folder(home).glob("*.jsonl")) if folder(home).is_dir() else []
     fired, unreadable = [], []
     for done, path in enumerate(paths, 1):

@@ -31,6 +31,7 @@ from . import (
     measure_rules,
     readers,
     session_signals,
+    spelling_rules,
 )
 from .home import Home
 
@@ -110,7 +111,8 @@ def _session(
         if not trigger:
             found.append((one, 0, Judged(judge.UNKNOWN, reason)))
             continue
-        falsifiers = conditions.matchers(entry.fails_when, condition_rules.weights(), opened.info.cwd)
+        fails = spelling_rules.spelled(entry.fails_when)
+        falsifiers = conditions.matchers(fails, condition_rules.weights(), opened.info.cwd)
         found.append((one, trigger, judge.judge(steps, falsifiers, trigger, last_line=last_line, damaged=damaged)))
     return found
 

@@ -100,7 +100,8 @@ def update(home: Home, stored: Iterable[Any] = (), removed: Iterable[str] = ()) 
 
 def edition() -> str:
     """What the index was made by: versions of words, signatures and files, and the calibration lists."""
-    lists = json.dumps(ruleset.load("calibration"), sort_keys=True, ensure_ascii=False)
+    made_by = [ruleset.load(name) for name in ("calibration", "spellings")]
+    lists = json.dumps(made_by, sort_keys=True, ensure_ascii=False)
     mark = files.sha256(lists.encode("utf-8"))[:16]
     return f"{lookup.VERSION}.{tokens.VERSION}.{signature.VERSION}.{mark}"
 

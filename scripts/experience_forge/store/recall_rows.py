@@ -9,6 +9,7 @@ from typing import Any
 
 from ..fast import globs, shellwords, signature, tokens, visible
 from ..model import Condition, Entry, Kind, Track
+from . import spelling_rules
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 SHORT_LIMIT = 600
@@ -57,7 +58,7 @@ def rows_of(entry: Entry, weights: Mapping[str, float]) -> Rows:
         "\n".join([entry.rule, " ".join(entry.tags), entry.domain, *(_words(c) for c in entry.applies_when)]),
         body,
     )
-    conditions = [_condition(condition, weights) for condition in entry.applies_when]
+    conditions = [_condition(condition, weights) for condition in spelling_rules.spelled(entry.applies_when)]
     if not errors and symptom and entry.kind is Kind.PITFALL:
         # A pitfall without an error condition is known by the error lines that its symptom quotes.
         conditions.append(_condition(Condition(error=symptom), weights))
