@@ -152,7 +152,7 @@ def test_status_doctor_and_undo_speak_chinese(capsys, chinese):
     told = run(capsys, "doctor")
     assert re.search(r"^  (正常|注意|警告)  ", told, re.MULTILINE)
     assert not re.search(r"\b(ok|note|WARN|True|False)\b", told)
-    assert "撤销第 1 次变更（草稿）：one" in run(capsys, "undo", "1")
+    assert "撤销第 1 次变更（草稿）：用 pnpm" in run(capsys, "undo", "1")
     assert "one 的护栏：提醒 -> 首次拦下" in run(capsys, "guard", "one", "hold")
     assert journal.check(home.current()) == []
 

@@ -10,7 +10,7 @@ from ..core import changes, codec
 from ..errors import Refused, Text
 from ..model import Guard
 from ..report import Output
-from ..store import home, journal
+from ..store import afterwards, home, journal
 from ..store.launcher import confirm_command
 
 HELP = "propose what an entry does when a call matches it: remind, hold, ask or deny"
@@ -53,6 +53,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         "guard", changed.title, changed.rule, changed.track.value, changed.language, summary,
         {"entry": changed.id}, (changes.Write(stored.key, stored.sha256, codec.render(changed)),),
     )
+    change = afterwards.explained(where, change)
     if args.dry_run:
         out.data({"proposal": {"id": "", "change": "guard", "text": changes.render(change)}})
         out.line(changes.render(change).rstrip("\n"))

@@ -8,9 +8,9 @@ import dataclasses
 from .. import shared
 from ..core import changes, codec, tracks
 from ..errors import Refused, Text, Usage
-from ..model import Track
+from ..model import Entry, Track
 from ..report import Output
-from ..store import config, home, journal, projects, ruleset
+from ..store import afterwards, config, home, journal, projects, ruleset
 from ..store.launcher import confirm_command
 
 HELP = "propose to move an entry to another track, domain or project"
@@ -51,8 +51,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
         writes.append(changes.Write(stored.key, stored.sha256, None))
     change = changes.Change(
         "move", moved.title, moved.rule, track.value, moved.language,
-        out.text("library.moved", before=stored.key, after=key), {"entry": moved.id}, tuple(writes),
+        out.text("library.moved", before=_place(stored.entry, out), after=_place(moved, out),
+                 when=out.text(f"confirm.acts_{track.value}")),
+        {"entry": moved.id}, tuple(writes),
     )
+    change = afterwards.explained(where, change)
     if args.dry_run:
         out.data({"proposal": {"id": "", "change": "move", "text": changes.render(change)}})
         out.line(changes.render(change).rstrip("\n"))
@@ -64,6 +67,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.line(proposal.text.rstrip("\n"))
     out.talk(out.text("library.proposal_open", command=command))
     return 0
+
+
+def _place(entry: Entry, out: Output) -> str:
+    """The track of an entry in words, with its domain or its project's name."""
+    named = next((one.name for one in projects.all(home.current()) if entry.project in one.ids), entry.project)
+    more = {Track.DOMAIN: entry.domain, Track.PROJECT: named}.get(entry.track, "")
+    return " ".join(filter(None, (out.word("track", entry.track.value), more)))
 
 
 def _domain(track: Track, asked: str, present: str) -> str:

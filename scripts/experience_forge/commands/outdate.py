@@ -7,7 +7,7 @@ import argparse
 from .. import shared, tidy_steps
 from ..core import changes
 from ..report import Output
-from ..store import home
+from ..store import afterwards, home
 from ..store.launcher import confirm_command
 
 HELP = "propose to mark an entry as outdated; its text stays, for audit"
@@ -30,6 +30,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     shared.begin(where)
     change = tidy_steps.outdate(where, args.id, " ".join(args.reason.split()) or out.text("tidy.user_said"), out.text)
+    change = afterwards.explained(where, change)
     text = changes.render(change)
     if args.dry_run:
         out.data({"proposal": {"id": "", "change": "status", "text": text}})

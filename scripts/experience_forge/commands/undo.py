@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from .. import shared
 from ..core import changes
+from ..core.changes import Change
 from ..errors import Refused
 from ..report import Output
-from ..store import home, journal, library
+from ..store import afterwards, home, journal, library
 from ..store.launcher import confirm_command
 
 HELP = "propose to take back a change; the undo is confirmed like any other"
@@ -30,7 +32,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    change = library.undo_of(where, _seq(where, args.what, out))
+    change = afterwards.explained(where, _titled(where, library.undo_of(where, _seq(where, args.what, out))))
     text = changes.render(change)
     if args.dry_run:
         out.data({"proposal": {"id": "", "change": "undo", "text": text}})
@@ -43,6 +45,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.line(proposal.text.rstrip("\n"))
     out.talk(out.text("library.proposal_open", command=command))
     return 0
+
+
+def _titled(where: home.Home, change: Change) -> Change:
+    """The undo with what will be true afterwards, and the rule when it is about one entry."""
+    touched = afterwards.turns(where, change)
+    known = [turn.entry for turn in touched if turn.entry is not None]
+    rule = known[0].rule if len(known) == 1 else ""
+    return dataclasses.replace(change, rule=rule, summary=afterwards.undone(touched))
 
 
 def _seq(where: home.Home, what: str, out: Output) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import wording
-from ..core import changes, codec
+from ..core import changes, checks, codec
 from ..core.changes import Change, Write
 from ..errors import Invalid, Refused, Text, told
 from ..model import Consent, Entry
@@ -126,9 +126,10 @@ def undo_of(home: Home, seq: int) -> Change:
             Text("errors.see", command="experience-forge list --changes"),
             faults,
         )
-    names = ", ".join(record.get("entries", ())) or ", ".join(str(item["path"]) for item in record["files"])
+    names = "; ".join(dict.fromkeys(filter(None, (_title(home, item) for item in record["files"]))))
+    names = names or ", ".join(str(item["path"]) for item in record["files"])
     kind = Text(f"errors.change_{record.get('change', record['what'])}")
-    title = told(Text("errors_store.undo_title", change=kind, seq=seq, names=names))
+    title = told(Text("errors_store.undo_title", change=kind, seq=seq, names=names))[: checks.MAX_TITLE]
     return Change("undo", title, language=wording.spoken(), data={"of": seq}, writes=tuple(writes))
 
 
@@ -286,3 +287,17 @@ def _record(home: Home, seq: int) -> dict[str, Any]:
 
 def _is_journalled(home: Home, intent: Mapping[str, Any]) -> bool:
     return any(record.get("mark") == intent.get("mark") for record in journal.read(home))
+
+
+def _title(home: Home, item: Mapping[str, Any]) -> str:
+    """The title of the entry in one file of a record; empty for another file, or when its text was forgotten."""
+    if str(item["path"]).startswith("@"):
+        return ""
+    for digest in (item.get("after"), item.get("before")):
+        try:
+            text = kept_text(home, str(digest)) if digest else None
+            if text:
+                return codec.parse(text).title
+        except Invalid:
+            continue
+    return ""
