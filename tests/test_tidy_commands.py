@@ -117,6 +117,29 @@ def test_two_wordings_are_merged_and_both_ids_lead_to_the_new_entry(capsys):
     assert {s.entry.id: s.sha256 for s in entries.load_all(home.current()).entries} == before
 
 
+def test_a_parents_id_leads_to_the_merged_entry_in_every_verb(capsys):
+    """`log`, `effect`, `guard` and `move` take a merged id for its heir, say so, and show what the parent delivered."""
+    digest = confirm(pool()).record["files"][0]["after"]
+    confirm(pool_again())
+    ledger.append(home.current(), "s1", {
+        "what": "exposure", "entry": "pool-dry", "sha256": digest, "event": "PreToolUse", "place": "PreToolUse",
+        "form": "remind", "characters": 9, "why": "words"})
+    (step,) = steps_of(capsys, "merge")
+    _, made = run(capsys, "tidy", "--apply", step["id"])
+    say_yes(made["proposals"][0]["id"])
+    heir = next(s.entry.id for s in entries.load_all(home.current()).entries if s.entry.parents)
+    code, found = run(capsys, "log", "pool-dry")
+    assert (code, found["entry"]) == (0, heir) and [one["entry"] for one in found["deliveries"]] == ["pool-dry"]
+    assert run(capsys, "log", heir)[1] == found
+    code, found = run(capsys, "effect", "pool-dry")
+    assert (code, found["entry"], [one["entry"] for one in found["earlier"]]) == (0, heir, ["pool-dry"])
+    for verb in (["log"], ["effect"], ["move", "--to", "project"]):
+        assert cli.main([verb[0], "pool-dry", *verb[1:]]) == 0
+        assert f"'pool-dry' was merged into '{heir}'." in capsys.readouterr().err
+    (proposal,) = proposals.all(home.current())
+    assert proposal.id == f"move-{heir}"[:64]
+
+
 def test_siblings_with_other_errors_are_never_merged(capsys):
     """Two errors of one tool that differ by their code stay two entries, however alike the texts are."""
     for code in ("61", "65"):

@@ -13,6 +13,7 @@ from .clients import claude_code
 from .core import changes
 from .errors import ForgeError, Refused, Text
 from .model import Consent
+from .report import Output
 from .store import derived, entries, files, library, log, proposals, settle, tidying
 from .store.home import Home
 from .store.library import Applied
@@ -95,13 +96,25 @@ def propose(home: Home, change: changes.Change, wanted_id: str, meta: dict[str, 
     return proposals.create(home, change.change, changes.render(change), meta, wanted_id)
 
 
-def active_entry(home: Home, entry_id: str) -> entries.StoredEntry:
+def named(home: Home, entry_id: str, out: Output) -> entries.StoredEntry:
+    """The entry that an id stands for today; that it is another one is said.
+
+    Raises:
+        Refused: when there is none, naming near ids.
+    """
+    stored = entries.resolved(home, entry_id)
+    if stored.entry.id != entry_id:
+        out.talk(out.text("library.resolved", id=entry_id, heir=stored.entry.id))
+    return stored
+
+
+def active_entry(home: Home, entry_id: str, out: Output) -> entries.StoredEntry:
     """An entry whose bytes are confirmed, as a base for a further change.
 
     Raises:
         Refused: when there is none, or its bytes are not those that were confirmed.
     """
-    stored = entries.get(home, entry_id)
+    stored = named(home, entry_id, out)
     if stored.state in ("edited", "unconfirmed"):
         raise Refused(
             Text("errors.other_bytes", id=entry_id),

@@ -37,6 +37,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.id:
         with out.progress("sessions", effect_report.history_count(where)) as advance:
             document = effect_report.one(where, args.id, out.language, backtest=args.backtest, advance=advance)
+        if document["entry"] != args.id:
+            out.talk(out.text("library.resolved", id=args.id, heir=document["entry"]))
         for line in effect_report.lines_of_one(document, out.text):
             out.prose(line)
         out.data(document)

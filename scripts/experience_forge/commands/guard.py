@@ -34,20 +34,20 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    stored = shared.active_entry(where, args.id)
+    stored = shared.active_entry(where, args.id, out)
     level = Guard(args.level)
     if level is stored.entry.guard:
-        raise Refused(Text("errors.one_level", id=args.id, level=level.value), Text("errors.choose_level"))
+        raise Refused(Text("errors.one_level", id=stored.entry.id, level=level.value), Text("errors.choose_level"))
     if level is not Guard.REMIND and not _acts(stored.entry.applies_when):
         raise Refused(
-            Text("errors.no_lone_condition", id=args.id),
+            Text("errors.no_lone_condition", id=stored.entry.id),
             Text("errors.no_lone_condition_hint"),
         )
     changed = dataclasses.replace(
         stored.entry, guard=level, revision=stored.entry.revision + 1, updated=journal.now()[:10]
     )
     before, after = (out.word("guard", one.value) for one in (stored.entry.guard, level))
-    summary = out.text("recall.guard_summary", id=args.id, before=before, after=after,
+    summary = out.text("recall.guard_summary", id=stored.entry.id, before=before, after=after,
                        effect=out.text(f"recall.guard_{level.value}"))
     change = changes.Change(
         "guard", changed.title, changed.rule, changed.track.value, changed.language, summary,

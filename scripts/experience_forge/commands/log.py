@@ -14,7 +14,9 @@ EPILOG = """examples:
   experience-forge log use-pnpm
   experience-forge log use-pnpm --limit 50 --json
 
-JSON: {"entry", "deliveries": [{"at", "session", "event", "place", "form", "characters", "why", "sha256",
+What entries delivered that were merged into it is listed with it.
+
+JSON: {"entry", "deliveries": [{"entry", "at", "session", "event", "place", "form", "characters", "why", "sha256",
        "verdict": "delivered" | "not_delivered" | "unknown" | "open", "source", "source_exists", "excerpt"}]}"""
 
 
@@ -29,12 +31,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    stored = entries.get(where, args.id)
-    found = list(itertools.islice(ledger.exposures(where, stored.entry.id), args.limit))
+    stored = shared.named(where, args.id, out)
+    found = list(itertools.islice(ledger.exposures(where, entries.family(where, stored.entry)), args.limit))
     lines = [receipt_lines.of(where, one) for one in found]
     out.data({"entry": stored.entry.id, "deliveries": [line.to_json() for line in lines]})
     for line in lines:
-        out.line(line.text(out.text, out.word, out.moment))
+        whose = "" if line.entry == stored.entry.id else f"[{line.entry}] "
+        out.line(whose + line.text(out.text, out.word, out.moment))
     if not lines:
         out.say("recall.never", id=stored.entry.id)
     return 0

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    stored = shared.active_entry(where, args.id)
+    stored = shared.active_entry(where, args.id, out)
     track = Track(args.to)
     domain = _domain(track, args.domain, stored.entry.domain)
     project = _project(where, args.project) if track is Track.PROJECT else ""
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     )
     key = changes.key_of(moved)
     if key == stored.key and domain == stored.entry.domain:
-        raise Refused(Text("errors.one_level", id=args.id, level=key), Text("errors.choose_place"))
+        raise Refused(Text("errors.one_level", id=stored.entry.id, level=key), Text("errors.choose_place"))
     writes = [changes.Write(key, stored.sha256 if key == stored.key else "", codec.render(moved))]
     if key != stored.key:
         writes.append(changes.Write(stored.key, stored.sha256, None))

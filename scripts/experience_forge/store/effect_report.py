@@ -26,7 +26,7 @@ def one(
     Raises:
         Refused: when there is no such entry.
     """
-    stored = entries.get(home, entry_id)
+    stored = entries.resolved(home, entry_id)
     ledgers = effects.ledgers(home)
     tallies = effects.tallies(home)
     entry = stored.entry
@@ -39,7 +39,7 @@ def one(
          "reason": o.reason, "trigger": o.trigger, "line": o.line, "transcript": o.transcript, "fault": o.fault}
         for ledger in ledgers for o in ledger.opportunities if (o.entry, o.sha256) == (entry.id, stored.sha256)
     ]
-    document["earlier"] = _earlier(entry, stored.sha256, tallies, len(ledgers), language)
+    document["earlier"] = _earlier(entries.family(home, entry), stored.sha256, tallies, len(ledgers), language)
     state, reason, detail, delivery = freshness.state(home, entry, os.getcwd(), date.today().isoformat())
     document["freshness"] = {"state": state, "reason": reason, "detail": detail, "delivery": delivery}
     document["backtest"] = _backtest(home, entry, language, advance) if backtest else ""
@@ -85,10 +85,9 @@ def _reason(entry: Entry, allowed: bool) -> str:
 
 
 def _earlier(
-    entry: Entry, sha256: str, tallies: effects.Tallies, sessions: int, language: str
+    family: frozenset[str], sha256: str, tallies: effects.Tallies, sessions: int, language: str
 ) -> list[dict[str, Any]]:
     """Other versions of the entry and its parents, shown but never added."""
-    family = {entry.id, *entry.parents}
     found = []
     for (name, version), own in sorted(tallies.items()):
         if name in family and version != sha256:

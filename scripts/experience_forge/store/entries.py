@@ -109,6 +109,32 @@ def get(home: Home, entry_id: str) -> StoredEntry:
     return found
 
 
+def resolved(home: Home, entry_id: str) -> StoredEntry:
+    """The entry that an id stands for today: of one that was merged away, the entry that took it over.
+
+    Raises:
+        Refused: when there is none, naming near ids.
+    """
+    found = find(home, entry_id)
+    if found is None or found.entry.status is Status.SUPERSEDED:
+        found = successor(load_all(home), entry_id) or found
+    return found or get(home, entry_id)
+
+
+def family(home: Home, entry: Entry) -> frozenset[str]:
+    """An entry's id and those of all that were merged into it, also over several merges."""
+    if not entry.parents:
+        return frozenset({entry.id})
+    by_id = load_all(home).by_id()
+    known, waiting = {entry.id}, list(entry.parents)
+    while waiting:
+        name = waiting.pop()
+        if name not in known:
+            known.add(name)
+            waiting += by_id[name].entry.parents if name in by_id else ()
+    return frozenset(known)
+
+
 def find(home: Home, entry_id: str) -> StoredEntry | None:
     """One entry by its id without reading the others; None when there is none."""
     for key, path, _ in _walk(home):

@@ -6,7 +6,7 @@ Hooks append through `fast.spool`, commands and the worker through here; the lin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,17 +41,17 @@ def sessions(home: Home) -> list[str]:
     return [session for session, _ in _each(home)]
 
 
-def exposures(home: Home, entry: str = "") -> Iterator[dict[str, Any]]:
+def exposures(home: Home, entries: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     """Deliveries with their `proof` record (or None), newest session first, oldest first within one.
 
     Args:
-        entry: only those of this entry.
+        entries: only those of these entries; empty for all.
     """
     for session, records in _each(home):
-        yield from with_proofs(records, session, entry)
+        yield from with_proofs(records, session, entries)
 
 
-def with_proofs(records: list[dict[str, Any]], session: str, entry: str = "") -> list[dict[str, Any]]:
+def with_proofs(records: list[dict[str, Any]], session: str, entries: Collection[str] = ()) -> list[dict[str, Any]]:
     """The exposures among a session's records, each with `proof` and `session`."""
     proofs = {(str(one.get("entry")), str(one.get("exposure")), str(one.get("event", ""))): one
               for one in records if one.get("what") == "proof"}
@@ -59,7 +59,7 @@ def with_proofs(records: list[dict[str, Any]], session: str, entry: str = "") ->
         {**one, "session": one.get("session", session),
          "proof": proofs.get((str(one.get("entry")), str(one.get("at")), str(one.get("event", ""))))}
         for one in records
-        if one.get("what") == "exposure" and (not entry or one.get("entry") == entry)
+        if one.get("what") == "exposure" and (not entries or one.get("entry") in entries)
     ]
 
 
