@@ -55,6 +55,11 @@ def measure(arguments, environment):
     if len(arguments) < 2 or arguments[1] not in names:
         print(f"usage: tests/run.py {arguments[0]} {'|'.join(names)} [options]", file=sys.stderr)
         return 2
+    words = [word for argument in arguments[2:] for word in argument.split("=", 1)]
+    data = words[words.index("--data") + 1] if "--data" in words[:-1] else "."
+    if not os.path.exists(data):
+        print(f"there is no {data}: --data takes a folder with the set", file=sys.stderr)
+        return 2
     return subprocess.call([str(PYTHON), str(folder / f"{arguments[1]}.py"), *arguments[2:]], env=environment)
 
 

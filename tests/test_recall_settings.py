@@ -47,6 +47,6 @@ def test_a_config_that_does_not_hold_is_named_and_stops_no_command(capsys):
     shared.refresh(where)
     before = compiled()
     files.write_text(where.config, "recall: [\n")
-    assert "config_broken" in [one.text for one in doctor.examine(where)]
+    assert "config_unread" in [one.text for one in doctor.examine(where)]
     cli.main(["list"])
     assert compiled() == before

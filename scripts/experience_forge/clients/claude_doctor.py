@@ -62,7 +62,8 @@ def _install(home: Home, install: Mapping[str, Any]) -> Iterator[Finding]:
     if not mark:
         yield finding("warn", "install", "no_mark", path=folder)
         return
-    yield finding("ok", "install", "installed", path=folder, version=mark.get("version"), hooks=mark.get("hooks"))
+    shown = {"path": str(folder), "version": str(mark.get("version")), "hooks": bool(mark.get("hooks"))}
+    yield Finding("ok", "install", "installed", shown)
     if mark.get("version") != __version__:
         yield finding("note", "install", "other_version", path=folder, version=mark.get("version"), own=__version__)
     if str(mark.get("home")) != str(home.root):

@@ -73,9 +73,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
             out.say(f"status.{state}", count=states[state])
     suggest = settings["suggest"]
     switch = out.text("status.on" if suggest["on"] else "status.off")
-    out.say("status.suggest", state=switch, threshold=suggest["threshold"])
+    out.say("status.suggest", state=switch, threshold=f"{suggest['threshold']:g}")
     if int(suggest.get("declined_in_a_row", 0)) >= 2:
-        out.say("status.suggest_declined", threshold=suggest["threshold"])
+        out.say("status.suggest_declined", threshold=f"{suggest['threshold']:g}")
     off = set(settings["recall"].get("off_projects", ())) & set(projects.current(where).ids)
     recall_on = settings["recall"]["on"] and not off
     out.say("status.recall", state=out.text("status.on" if recall_on else "status.off_here" if off else "status.off"))

@@ -138,7 +138,7 @@ def trigger(entry: Entry, book: Book) -> str:
 
 def short_form(entry: Entry, target: str, book: Book) -> str:
     """Title, trigger, rule and target of an entry, as a draft shows them."""
-    values = {**_values(entry, book), "target": target}
+    values = {**_values(entry, book), "target": target, "track": entry.track.value}
     return book.render("short", entry.language, values).rstrip("\n")
 
 

@@ -117,7 +117,9 @@ def _install(source: Path, options: argparse.Namespace, voice: Voice) -> int:
             place = target.make_without_hooks(place)
     whole = work.Installer(place, voice).install()
     wired = place.hooks and bool(record.of(place.home, place.skill).get("hooks"))
-    voice.line("installed_with_hooks" if wired else "installed_without_hooks", launcher=place.launcher)
+    without = "installed_too_old" if place.client_too_old else "installed_without_hooks"
+    oldest = ".".join(map(str, claude_settings.OLDEST_CLIENT))
+    voice.line("installed_with_hooks" if wired else without, launcher=place.launcher, oldest=oldest)
     voice.line("say_words")
     _scan(place, options.scan, voice)
     return 0 if whole else EXIT_REFUSED

@@ -165,7 +165,7 @@ def _settings(home: Home) -> Iterator[Finding]:
             yield finding("warn", "home", "settings_behind", repair=True, path=home.config)
     except ForgeError as error:
         reason = "; ".join((error.what, *error.faults))
-        yield finding("warn", "home", "config_broken", path=home.config, reason=reason)
+        yield finding("warn", "home", "config_unread", path=home.config, reason=reason)
 
 
 def _logs(home: Home) -> Iterator[Finding]:

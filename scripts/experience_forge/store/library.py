@@ -277,7 +277,11 @@ def _record(home: Home, seq: int) -> dict[str, Any]:
     for record in journal.read(home):
         if record.get("seq") == seq and record.get("what") in ("change", "revoked"):
             return record
-    other = next((str(r.get("what")) for r in journal.read(home) if r.get("seq") == seq), "")
+    found = next((r for r in journal.read(home) if r.get("seq") == seq), {})
+    other = str(found.get("what", ""))
+    if other == "discard":
+        what = Text("errors_store.undo_discard", seq=seq, id=str(found.get("proposal", "")))
+        raise Refused(what, Text("errors_store.undo_discard_hint"))
     if other:
         raise Refused(Text("errors_store.undo_kind", seq=seq, kind=other), Text("errors_store.choose_change"))
     raise Refused(

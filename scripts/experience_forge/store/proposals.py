@@ -96,9 +96,10 @@ def load(home: Home, proposal_id: str, *, damaged: bool = False) -> Proposal:
         data = files.read_bytes(text_path(home, proposal_id))
         text = data.decode("utf-8", "backslashreplace" if damaged else "strict")
     except FileNotFoundError:
-        there = ", ".join(p.stem for p in sorted(home.proposals.glob("*.md"))[:8]) or "none"
+        there = ", ".join(p.stem for p in sorted(home.proposals.glob("*.md"))[:8])
         raise Refused(
-            Text("errors_store.no_proposal", id=proposal_id), Text("errors_store.open_proposals", ids=there)
+            Text("errors_store.no_proposal", id=proposal_id),
+            Text("errors_store.open_proposals", ids=there or Text("errors_store.none_open")),
         ) from None
     except UnicodeDecodeError as error:
         raise Refused(Text("errors_store.proposal_utf8", id=proposal_id), Text("errors_store.draft_again")) from error
