@@ -55,10 +55,12 @@ def test_scope_and_outdated(capsys):
     assert "⚠️" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [[], ["x", "--error", "-"], ["--error", "/nowhere/x.log"]])
+@pytest.mark.parametrize("words", [[], ["x", "--error", "-"]])
 def test_a_wrong_call_is_usage(words, capsys):
-    """No question, two, or a file that is not there: exit 2."""
+    """No question, or two: exit 2."""
     assert cli.main(["recall", *words]) == 2
+    # A file that is not there is no wrong call: it is refused.
+    assert cli.main(["recall", "--error", "/nowhere/x.log"]) == 1
 
 
 def test_guard_is_a_proposal_and_acts_once_confirmed(capsys):
