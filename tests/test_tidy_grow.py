@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from experience_forge import cli, shared
-from experience_forge.clients import claude_files
+from experience_forge import cli, report, shared
+from experience_forge.clients import ancestry, claude_files
 from experience_forge.core import growing
 from experience_forge.model import Condition, Consent, Kind, Track
 from experience_forge.store import entries, grown, home, journal, ledger, library, proposals, ruleset
-from helpers import confirm, entry
+from helpers import answering, confirm, entry
 
 SKILL = """---
 name: docker-work-experience
@@ -164,6 +165,37 @@ def test_one_procedure_becomes_a_command_or_an_agent(form, title, text, folder, 
     _, made = run(capsys, "undo", str(done.applied.record["seq"]))
     shared.carry_out(home.current(), proposals.load(home.current(), made["proposal"]["id"]), consent)
     assert not target.exists() and grown.confirmed(home.current()) == []
+
+
+@pytest.mark.parametrize("form, text, acts", [
+    ("skill", SKILL, "when the client loads docker-work-experience since a request fits its description"),
+    ("command", COMMAND, "when you type /docker-work-experience"),
+    ("agent", AGENT, "when the client hands a task to docker-work-experience"),
+])
+def test_a_form_of_ones_own_goes_on_by_the_printed_command_and_says_when_it_acts(
+    form, text, acts, capsys, tmp_path, own_home, monkeypatch
+):
+    """The command to go on with has the form in it; what is said of the entries, and of when it acts, is true."""
+    install(own_home)
+    five()
+    assert cli.main(["grow", "docker", "--as", form]) == 0
+    told = capsys.readouterr().err
+    command = re.search("`experience-forge (grow [^`]*) --from FILE", told)[1]
+    assert command == f"grow docker --as {form}"
+    assert {"agent": "look through something and report: 0 of 5.", "command": "0 of the 5", "skill": ""}[form] in told
+    path = tmp_path / "file.md"
+    path.write_text(text, encoding="utf-8")
+    prompts = () if form == "command" else PROMPTS
+    assert cli.main([*command.split(), "--from", str(path), *prompts]) == 0
+    (proposal,) = proposals.all(home.current())
+    capsys.readouterr()
+    monkeypatch.setattr(ancestry, "client_above", lambda environ, pid=None: "")
+    monkeypatch.setattr(report.Output, "can_ask", True)
+    with answering("y"):
+        assert cli.main(["confirm", proposal.id, "--digest", proposal.digest]) == 0
+    assert acts in capsys.readouterr().out
+    cli.main(["digest"])
+    assert re.search(r"grow: docker-work-experience$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_what_followed_a_load_is_told(capsys, tmp_path, own_home):

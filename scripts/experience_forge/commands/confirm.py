@@ -190,6 +190,8 @@ def _tell(home: Home, done: shared.Done, out: Output) -> None:
     applied = done.applied
     track = applied.change.track
     when = out.text(f"confirm.acts_{track if track in ('profile', 'personal', 'domain', 'project') else 'other'}")
+    if applied.change.change == "grow":
+        when = out.text(f"confirm.acts_grown_{applied.change.data.get('form', 'skill')}", name=applied.change.title)
     path = str(applied.paths[0]) if applied.paths else ""
     targets = [str(target) for target in done.targets or _targets(home, applied)]
     given = applied.record["consent"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import datetime
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from .. import shared, usage
+from ..core import growing
 from ..report import Output
 from ..store import candidates, effects, entries, grown, home, journal, proposals, tidying
 
@@ -16,8 +18,9 @@ EPILOG = """examples:
   experience-forge digest
   experience-forge digest --days 30
 
-JSON: {"since", "saved": [{"id", "title"}], "changed": [{"seq", "at", "change", "entries"}], "delivered": {id: n},
-       "sessions", "proposals", "candidates", "due": {kind: n}, "unused_skills": [{"name", "form"}]}"""
+JSON: {"since", "saved": [{"id", "title"}], "changed": [{"seq", "at", "change", "entries", "names"}],
+       "delivered": {id: n}, "sessions", "proposals", "candidates", "due": {kind: n},
+       "unused_skills": [{"name", "form"}]}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +50,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     document: dict[str, Any] = {
         "since": since,
         "saved": [{"id": one, "title": by_id[one].entry.title if one in by_id else ""} for one in saved],
-        "changed": [{"seq": r["seq"], "at": r["at"], "change": r.get("change"), "entries": r.get("entries", [])}
+        "changed": [{"seq": r["seq"], "at": r["at"], "change": r.get("change"), "entries": r.get("entries", []),
+                     "names": _names(r)}
                     for r in records if r.get("change") not in ("draft", "import")],
         "delivered": dict(delivered.most_common()), "sessions": len(sessions),
         "proposals": len(proposals.all(where)), "candidates": len(candidates.waiting(where)),
@@ -57,6 +61,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.data(document)
     _tell(document, out)
     return 0
+
+
+def _names(record: Mapping[str, Any]) -> list[str]:
+    """What a change was about: its entries, else the names of what has grown, else its files."""
+    keys = [str(file.get("path", "")) for file in record.get("files", ())]
+    grown_names = [found[1] for found in map(growing.form_of_key, keys) if found]
+    return [*record.get("entries", ())] or grown_names or keys
 
 
 def _tell(document: dict[str, Any], out: Output) -> None:
@@ -69,7 +80,7 @@ def _tell(document: dict[str, Any], out: Output) -> None:
         for item in document["changed"]:
             change = out.word("change", item["change"])
             named = f"{item['seq']} {out.moment(item['at'])} {change}"
-            out.line("  - " + out.text("words.count", name=named, count=", ".join(item["entries"])))
+            out.line("  - " + out.text("words.count", name=named, count=", ".join(item["names"])))
     count = sum(document["delivered"].values())
     out.say("tidy.digest_delivered" if count else "tidy.digest_delivered_none", count=count,
             sessions=document["sessions"])

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     form = args.form or growing.form_of(chosen, rules)
     name = args.name or f"{args.domain}-work{rules['suffix']}"
     if not args.source:
-        return _outline(args.domain, form, name, chosen, out)
+        return _outline(args, form, name, chosen, out)
     return _propose(where, args, form, name, chosen, out)
 
 
@@ -111,19 +111,28 @@ def _entries(where: home.Home, domain: str, ids: Sequence[str] | None, out: Outp
     return chosen
 
 
-def _outline(domain: str, form: str, name: str, chosen: Sequence[Entry], out: Output) -> int:
+def _outline(args: argparse.Namespace, form: str, name: str, chosen: Sequence[Entry], out: Output) -> int:
     book, language = templates.shipped(), config.language()
     lines = "\n".join(book.render("grown-line", language, values).rstrip("\n") for values in growing.lines_of(chosen))
     text = book.render(f"grown-{form}", language, {"name": name, "lines": Safe(lines)})
     cost = tokens_estimate.estimate(lines)
-    out.data({"domain": domain, "form": form, "name": name, "entries": [entry.id for entry in chosen],
+    out.data({"domain": args.domain, "form": form, "name": name, "entries": [entry.id for entry in chosen],
               "template": text, "tokens": cost})
-    ordered = sum(growing.is_procedure(entry, ruleset.load("grow")) for entry in chosen)
+    fits = growing.looks_through if form == "agent" else growing.is_procedure
+    ordered = sum(fits(entry, ruleset.load("grow")) for entry in chosen)
     out.talk(out.text(f"tidy.grow_form_{form}", name=name, ordered=ordered, count=len(chosen)))
-    out.talk(out.text("tidy.grow_head", domain=domain, count=len(chosen), tokens=cost))
-    out.talk(out.text("tidy.grow_head_command" if form == "command" else "tidy.grow_head_prompts", domain=domain))
+    out.talk(out.text("tidy.grow_head", domain=args.domain, count=len(chosen), tokens=cost))
+    head = "tidy.grow_head_command" if form == "command" else "tidy.grow_head_prompts"
+    out.talk(out.text(head, command=f"experience-forge grow {args.domain}{_chosen(args)} --from"))
     out.line(text.rstrip("\n"))
     return 0
+
+
+def _chosen(args: argparse.Namespace) -> str:
+    """What was chosen by hand, as it has to be given again with the file."""
+    given = f" --as {args.form}" if args.form else ""
+    given += f" --name {args.name}" if args.name else ""
+    return given + (f" --ids {' '.join(args.ids)}" if args.ids else "")
 
 
 def _propose(

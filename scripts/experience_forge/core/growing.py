@@ -59,9 +59,14 @@ def form_of(entries: Sequence[Entry], rules: Mapping[str, Any]) -> str:
     procedures = [entry for entry in entries if is_procedure(entry, rules)]
     if not entries or len(procedures) < rules["procedure_share"] * len(entries):
         return "skill"
-    words = [str(word).lower() for listed in rules["reports"].values() for word in listed]
-    looking = [entry for entry in procedures if _names(f"{entry.title}\n{entry.section('when')}".lower(), words)]
+    looking = [entry for entry in procedures if looks_through(entry, rules)]
     return "agent" if len(looking) * 2 > len(procedures) else "command"
+
+
+def looks_through(entry: Entry, rules: Mapping[str, Any]) -> bool:
+    """Whether an entry is a procedure whose title or "when" says that something is looked through and reported."""
+    words = [str(word).lower() for listed in rules["reports"].values() for word in listed]
+    return is_procedure(entry, rules) and _names(f"{entry.title}\n{entry.section('when')}".lower(), words)
 
 
 def is_procedure(entry: Entry, rules: Mapping[str, Any]) -> bool:
