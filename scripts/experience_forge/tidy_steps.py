@@ -55,7 +55,30 @@ def merge(home: Home, ids: Sequence[str], text: Say, told: Entry | None = None) 
     lines = [text("tidy.summary_merge", ids=", ".join(entry.parents), id=entry.id)]
     lines += [text("tidy.observed" if times != 1 else "tidy.observed_once", id=name, times=times, sessions=sessions)
               for name, times, sessions in tidy.counted([base.entry for base in bases])]
+    lines += _guards(entry, [base.entry for base in bases], text)
     return merging.merge(bases, entry, "\n".join(lines))
+
+
+def _guards(entry: Entry, parents: Sequence[Entry], text: Say) -> list[str]:
+    """What becomes of guards that stood on another track than that of the merged entry."""
+    track, kept = text(f"words.track_{entry.track.value}"), text(f"words.guard_{entry.guard.value}")
+    return [
+        text("tidy.merge_guard_wider" if one.guard is entry.guard else "tidy.merge_guard_lost",
+             id=one.id, guard=text(f"words.guard_{one.guard.value}"), track=track, kept=kept)
+        for one in merging.taken_wider(parents, entry)
+    ]
+
+
+def needs_a_look(home: Home, change: Change) -> bool:
+    """Whether a merge touches a guard of another track: that is no part of a change of many.
+
+    Raises:
+        Refused: when a parent is not there any more.
+    """
+    if change.change != "merge" or not change.writes[0].text:
+        return False
+    parents = [tidying.base_of(home, str(parent)).entry for parent in change.data.get("parents", ())]
+    return bool(merging.taken_wider(parents, codec.parse(change.writes[0].text)))
 
 
 def doubts(home: Home, change: Change, text: Say) -> list[str]:

@@ -107,6 +107,10 @@ def _apply(where: home.Home, steps: Sequence[Step], args: argparse.Namespace, ou
                 raise
             skipped.append({"step": step.id, "what": error.what})
     if args.together and len(found) > 1:
+        alone = [step_id for step_id, change in found if tidy_steps.needs_a_look(where, change)]
+        skipped += [{"step": step_id, "what": out.text("tidy.guard_alone", id=step_id)} for step_id in alone]
+        found = [(step_id, change) for step_id, change in found if step_id not in alone]
+    if args.together and len(found) > 1:
         found = _together(found, out)
     made = [_proposed(where, step_id, change, args.dry_run, out) for step_id, change in found]
     out.data({"proposals": made, "skipped": skipped, "dry_run": bool(args.dry_run)})

@@ -47,7 +47,8 @@ def merged(entries: Sequence[Entry], new_id: str, today: str, text: Entry | None
     return Entry(
         id=new_id, title=told.title, kind=first.kind, track=track, domain=domain, project=project,
         sections=_sections(told, ordered), aliases=_aliases(told, ordered), language=told.language,
-        applies_when=applies, fails_when=fails, guard=_strictest(entries), pinned=any(e.pinned for e in entries),
+        applies_when=applies, fails_when=fails, guard=_guard(entries, track, project),
+        pinned=any(e.pinned for e in entries),
         versions=_union(e.versions for e in entries), tags=_union(e.tags for e in entries),
         cites=tuple(dict.fromkeys(c for e in entries for c in e.cites))[: checks.MAX_LIST],
         origin="stated" if any(e.origin == "stated" for e in entries) else "observed",
@@ -154,6 +155,18 @@ def _widest(entries: Sequence[Entry]) -> tuple[Track, str, str]:
     return Track.PERSONAL, "", widest.domain
 
 
-def _strictest(entries: Iterable[Entry]) -> Guard:
+def taken_wider(entries: Iterable[Entry], into: Entry) -> list[Entry]:
+    """Of entries that are merged, those with a guard whose track is another than that of the merged one."""
+    return [entry for entry in entries if entry.guard is not Guard.REMIND and not _at(entry, into.track, into.project)]
+
+
+def _at(entry: Entry, track: Track, project: str) -> bool:
+    return entry.track is track and entry.project == project
+
+
+def _guard(entries: Sequence[Entry], track: Track, project: str) -> Guard:
+    """The strictest guard of those on the track; without any the one that all have: nobody asked for it there."""
     order = (Guard.REMIND, Guard.HOLD, Guard.ASK, Guard.DENY)
-    return max((entry.guard for entry in entries), key=order.index)
+    guards = {entry.guard for entry in entries}
+    there = [entry.guard for entry in entries if _at(entry, track, project)]
+    return max(there, key=order.index) if there else guards.pop() if len(guards) == 1 else Guard.REMIND
