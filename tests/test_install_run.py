@@ -148,7 +148,7 @@ def test_dry_run(machine):
     assert done.returncode == 0
     assert f"+++ {machine.settings}" in done.stdout
     assert '+\t\t"SessionStart": [' in done.stdout
-    assert str(machine.skill / "SKILL.md") in done.stdout
+    assert f"in {machine.skill / 'scripts'}" in done.stdout
     assert machine.snapshot() == before
 
 
@@ -335,7 +335,8 @@ def test_clone_in_place(machine):
     (machine.skill / ".git").mkdir()
     assert machine.run("--yes", "--hooks", source=machine.skill).returncode == 0
     assert machine.mark()["hooks"] is True
-    assert machine.run("--uninstall", source=machine.skill).returncode == 0
+    removed = machine.run("--uninstall", source=machine.skill)
+    assert removed.returncode == 0 and "removed from" not in removed.stdout and "itself and stays" in removed.stdout
     assert (machine.skill / "SKILL.md").exists() and not (machine.skill / ".installed.json").exists()
     assert not machine.settings.exists()
 
@@ -473,13 +474,14 @@ def test_answers_on_a_terminal(machine):
     assert on_terminal(machine, "\n") == 0 and machine.mark()["hooks"] is True
 
 
-def on_terminal(machine, answers):
+def on_terminal(machine, answers, *arguments):
     """Run install.py on a pseudo-terminal, typing `answers`; its exit code."""
     import pty
 
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execve(sys.executable, [sys.executable, str(ROOT / "install.py"), "--no-scan"], machine.environ())
+        command = [sys.executable, str(ROOT / "install.py"), "--no-scan", *arguments]
+        os.execve(sys.executable, command, machine.environ())
     os.write(terminal, answers.encode())
     try:
         while os.read(terminal, 4096):
@@ -495,3 +497,85 @@ def test_the_installed_skill_names_its_command_by_full_path(machine):
     text = (machine.skill / "SKILL.md").read_text(encoding="utf-8")
     launcher = json.loads((machine.skill / ".installed.json").read_text(encoding="utf-8"))["launcher"]
     assert f"FORGE = {shlex.quote(launcher)}\n" in text and "<data home>" not in text.partition("## The one rule")[0]
+
+
+@pytest.fixture
+def with_project(machine, tmp_path):
+    """The user's own install with hooks, and a later one in a project."""
+    project = tmp_path / "pro ject"
+    project.mkdir()
+    assert machine.run("--yes", "--hooks").returncode == 0
+    assert machine.run("--yes", "--project", str(project)).returncode == 0
+    return machine, project
+
+
+def test_a_project_install_leaves_the_launcher_to_the_users_own(with_project):
+    """After an install into a project the command still runs the user's own copy, and says that hooks are on."""
+    machine, project = with_project
+    text = machine.launcher.read_text(encoding="utf-8")
+    assert text.index(str(machine.skill)) < text.index(str(project))
+    assert "hooks on" in machine.command("status").stdout
+    assert machine.run("--uninstall", "--project", str(project)).returncode == 0
+    assert machine.command("status").returncode == 0
+    assert "pro ject" not in machine.launcher.read_text(encoding="utf-8")
+
+
+def test_a_project_that_is_gone_is_passed_over(with_project, tmp_path):
+    """When the project was removed by hand the command works, doctor names it, and --uninstall forgets it."""
+    machine, project = with_project
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.rmtree(project)
+    assert machine.command("status").returncode == 0
+    seen = machine.command("doctor")
+    assert "--uninstall --project" in " ".join(seen.stdout.split()) and str(project) in seen.stdout
+    assert machine.run("--uninstall", "--project", str(project)).returncode == 0
+    assert len(machine.installs()) == 1 and not project.exists()
+    assert machine.command("doctor").returncode == 0
+
+
+def test_the_launcher_falls_back_between_projects(machine, tmp_path):
+    """With installs in two projects only, the command runs the newest that is there; without any it says what to do."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        assert machine.run("--yes", "--project", str(tmp_path / name)).returncode == 0
+    shutil.rmtree(tmp_path / "second")
+    assert machine.command("--version").returncode == 0
+    shutil.rmtree(tmp_path / "first")
+    done = machine.command("--version")
+    assert done.returncode == 1 and "first" not in done.stderr and "install.py of your copy" in done.stderr
+
+
+def test_the_dry_run_of_a_project_promises_what_is_done(machine, tmp_path):
+    """Beside the user's own install a project gets no reminder, and neither the screen nor the dry run promises one."""
+    machine.run("--yes")
+    project = tmp_path / "p"
+    project.mkdir()
+    said = machine.run("--dry-run", "--project", str(project)).stdout
+    assert str(project / ".claude" / "rules") not in said and "nothing here" in said
+    machine.run("--yes", "--project", str(project))
+    assert not (project / ".claude" / "rules").exists()
+
+
+def test_the_dry_run_counts_new_files_and_names_what_an_uninstall_takes(machine):
+    """New files are one line a folder (--verbose: each), scan is not allowed beforehand, an uninstall tells all."""
+    short = machine.run("--dry-run", "--hooks").stdout
+    assert len([line for line in short.splitlines() if line.startswith("would add")]) < 6
+    assert '+    "allow"' in short or '"allow"' in short
+    long = machine.run("--dry-run", "--hooks", "--verbose").stdout
+    assert f"would add {machine.skill / 'SKILL.md'}" in long
+    assert " scan *)" not in short
+    machine.run("--yes", "--hooks")
+    before = machine.snapshot()
+    said = machine.run("--uninstall", "--dry-run").stdout
+    assert str(machine.settings) in said and str(machine.client_folder / "rules" / "experience-forge") in said
+    assert str(machine.skill) in said and "private parts" in said and machine.snapshot() == before
+
+
+def test_an_uninstall_at_a_terminal_asks_once(machine):
+    """At a terminal an uninstall names what goes and starts with a yes only; --yes does not ask."""
+    machine.run("--yes")
+    assert on_terminal(machine, "\n", "--uninstall") == 1 and machine.skill.exists()
+    assert on_terminal(machine, "y\n", "--uninstall") == 0 and not machine.skill.exists()
+    machine.run("--yes")
+    assert on_terminal(machine, "", "--uninstall", "--yes") == 0 and not machine.skill.exists()

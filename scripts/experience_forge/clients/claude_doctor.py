@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,10 @@ def fired() -> dict[str, Fired]:
 def _install(home: Home, install: Mapping[str, Any]) -> Iterator[Finding]:
     folder = Path(str(install.get("skill_folder", "")))
     mark = _json(folder / fast_home.RECORD)
+    if not mark and install.get("project") and not folder.exists():
+        project = folder.parent.parent.parent
+        yield finding("warn", "install", "project_gone", path=folder, project=shlex.quote(str(project)))
+        return
     if not mark:
         yield finding("warn", "install", "no_mark", path=folder)
         return

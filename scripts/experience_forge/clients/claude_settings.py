@@ -43,11 +43,13 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
 )
 """Event, matcher (empty: all), seconds until the client gives up on us."""
 
-HARMLESS_VERBS = ("draft", "list", "projects", "recall", "scan", "score", "show", "signals", "status")
-"""Verbs that change nothing that is loaded: they read, or fill the inbox."""
+HARMLESS_VERBS = ("draft", "list", "projects", "recall", "score", "show", "signals", "status")
+"""Verbs that change nothing that is loaded: they read, or fill the inbox. `scan` reads all sessions: not unasked."""
+_ONCE_ALLOWED = ("scan",)
 
 _OUR_RULE = re.compile(
-    r"Bash\(.*[/\\]bin[/\\]experience-forge(?:\.cmd)?['\"]? (?:" + "|".join(HARMLESS_VERBS) + r")(?: \*)?\)\Z"
+    r"Bash\(.*[/\\]bin[/\\]experience-forge(?:\.cmd)?['\"]? (?:"
+    + "|".join((*HARMLESS_VERBS, *_ONCE_ALLOWED)) + r")(?: \*)?\)\Z"
 )
 HOOKS = ("hooks",)
 ALLOW = ("permissions", "allow")

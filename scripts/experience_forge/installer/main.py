@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import __version__, wording
-from ..clients import ancestry, claude_settings
+from ..clients import ancestry, claude_files, claude_settings
 from ..errors import EXIT_INTERRUPTED, EXIT_NEEDS_CONSENT, EXIT_REFUSED, ForgeError, Text, Usage, told
 from ..fast import home as fast_home
 from ..report import open_streams, silence_broken_streams
+from ..store.home import Home
 from ..usage import Parser
 from . import machine, record, target, work
 from .target import Target
@@ -22,7 +23,7 @@ from .texts import Voice, can_ask, language
 EPILOG = """examples:
   python3 install.py                     show what it will do, ask once, do it
   python3 install.py --yes --hooks       no question, with hooks
-  python3 install.py --dry-run           every change as a diff, nothing is written
+  python3 install.py --dry-run           every change, your files as a diff, nothing is written
   python3 install.py --demo              the whole loop in a throw-away home
   python3 install.py --uninstall         take everything of ours away; your entries stay
 
@@ -44,6 +45,7 @@ def parser() -> Parser:
     add("--no-rules", action="store_true", help="offer no permission rules")
     add("--project", metavar="DIR", help="install into DIR/.claude instead of your own client folder")
     add("--dry-run", action="store_true", help="print every change as a diff and write nothing")
+    add("--verbose", action="store_true", help="with --dry-run: list every new file, not only their number")
     add("--uninstall", action="store_true", help="take everything of ours away; entries stay")
     add("--purge", action="store_true", help="with --uninstall: also the entries, after a question")
     add("--scan", dest="scan", action="store_true", default=None, help="look through the sessions afterwards")
@@ -104,7 +106,7 @@ def _install(source: Path, options: argparse.Namespace, voice: Voice) -> int:
         return EXIT_REFUSED
     _screen(place, voice, asked_for_hooks=hooks)
     if options.dry_run:
-        print(work.preview(place, voice))
+        print(work.preview(place, voice, options.verbose))
         return 0
     if not options.yes:
         answer = _start(place, voice)
@@ -119,6 +121,7 @@ def _install(source: Path, options: argparse.Namespace, voice: Voice) -> int:
     wired = place.hooks and bool(record.of(place.home, place.skill).get("hooks"))
     without = "installed_too_old" if place.client_too_old else "installed_without_hooks"
     oldest = ".".join(map(str, claude_settings.OLDEST_CLIENT))
+    without = "installed_hooks_elsewhere" if target.hooks_elsewhere(place) else without
     voice.line("installed_with_hooks" if wired else without, launcher=place.launcher, oldest=oldest)
     voice.line("say_words")
     _scan(place, options.scan, voice)
@@ -145,7 +148,8 @@ def _screen(place: Target, voice: Voice, asked_for_hooks: bool) -> None:
     voice.line("screen_venv", path=place.venv)
     voice.line("screen_skill", path=place.skill)
     voice.line("screen_command", path=place.launcher)
-    voice.line("screen_rules", path=place.client_folder / "rules" / "experience-forge")
+    rules_folder = place.client_folder / "rules" / "experience-forge"
+    voice.line("screen_rules_elsewhere" if place.given_elsewhere else "screen_rules", path=rules_folder)
     if place.hooks:
         events = ", ".join(event for event, _, _ in claude_settings.EVENTS)
         voice.line("screen_hooks", path=place.settings, events=events)
@@ -199,13 +203,10 @@ def launch(launcher: str) -> list[str]:
 
 
 def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
-    place = target.make(source, options.project, False, False)
+    place = target.make(source, options.project, False, False, gone_too=True)
     only = place.skill if options.project else None
     if options.dry_run:
-        for one in record.installs(place.home):
-            if only is None or one["skill_folder"] == str(only):
-                voice.line("would_remove", path=one["skill_folder"], settings=one["settings"])
-        voice.line("entries_stay" if not options.purge else "would_purge", path=place.home)
+        _what_goes(place, voice, only, options.purge)
         return 0
     above = ancestry.client_above(os.environ) if options.purge else ""
     if above:
@@ -213,11 +214,18 @@ def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
         return EXIT_NEEDS_CONSENT
     count, there = work.entries_in(place.home), place.home.exists()
     if options.purge and not options.yes:
+        if can_ask():
+            _what_goes(place, voice, only, options.purge)
         answer = voice.ask("may_purge", path=place.home, count=count)
         if answer is None:
             voice.talk("purge_needs_yes", path=place.home, count=count)
             return EXIT_NEEDS_CONSENT
         if answer not in ("purge",):
+            voice.line("nothing_done")
+            return EXIT_REFUSED
+    elif not options.yes and can_ask():
+        _what_goes(place, voice, only, options.purge)
+        if voice.ask("may_uninstall") not in ("y", "yes", "是", "好"):
             voice.line("nothing_done")
             return EXIT_REFUSED
     whole = work.uninstall(place, voice, only, options.purge)
@@ -226,3 +234,23 @@ def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
     if (place.home / "entries").exists():
         voice.line("entries_stay", path=place.home)
     return 0 if whole else EXIT_REFUSED
+
+
+def _what_goes(place: Target, voice: Voice, only: Path | None, purge: bool) -> None:
+    """Everything that an uninstall takes away, and what stays."""
+    every = record.installs(place.home)
+    chosen = [one for one in every if only is None or one["skill_folder"] == str(only)]
+    last = len(chosen) == len(every)
+    if chosen:
+        voice.line("uninstall_title")
+    for number, one in enumerate(chosen, 1):
+        name = "would_remove_clone" if one.get("in_place") else "would_remove"
+        voice.line(name, path=one["skill_folder"], settings=one["settings"])
+        folder = Path(str(one["client_folder"]))
+        blocks = last and number == len(chosen)
+        for change in claude_files.unproject(Home(place.home), folder, blocks=blocks, dry_run=True):
+            whole = folder in change.path.parents
+            voice.line("would_remove_file" if whole else "would_remove_blocks", path=change.path)
+    if chosen and last:
+        voice.line("would_remove_machinery", path=place.home)
+    voice.line("entries_stay" if not purge else "would_purge", path=place.home)

@@ -52,6 +52,24 @@ def drop(home: Path, skill_folder: Path) -> None:
         files.remove(home / NAME)
 
 
+def lives(install: Mapping[str, Any]) -> bool:
+    """Whether the skill folder of an install is still there: a project may have been removed with its install."""
+    return Path(str(install["skill_folder"]), "scripts", "forge.py").is_file()
+
+
+def launched(home: Path, newest: Path | None = None, project: bool = False) -> list[Path]:
+    """The skill folders that the launcher tries, in order: the user's own before a project's, the newest first.
+
+    Args:
+        newest: the skill folder of an install that is being made, recorded or not; `project` belongs to it.
+    """
+    found = [one for one in installs(home) if lives(one) and one["skill_folder"] != str(newest)]
+    if newest is not None:
+        found.append({"skill_folder": str(newest), "project": project})
+    found.reverse()
+    return [Path(str(one["skill_folder"])) for one in sorted(found, key=lambda one: bool(one.get("project")))]
+
+
 def mark(skill_folder: Path) -> dict[str, Any]:
     """The record in a skill folder; empty when there is none."""
     try:

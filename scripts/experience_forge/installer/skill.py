@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -167,12 +168,16 @@ def compile_all(python: str, scripts: Path) -> str:
     return (hook_probe.look(python, scripts) if probe.damaged else probe).error
 
 
-def launchers(home: Path, skill: Path, venv_python: Path, base: str) -> dict[Path, str]:
-    """The launcher files with their texts; the first is the one that rules and dialogs name."""
+def launchers(home: Path, folders: Sequence[Path], venv_python: Path, base: str) -> dict[Path, str]:
+    """The launcher files with their texts; the first is the one that rules and dialogs name.
+
+    Args:
+        folders: skill folders, at least one; the first that is there when the launcher starts is used.
+    """
     shell = home / "bin" / NAME
-    texts = {shell: _shell(home, skill, venv_python, base)}
+    texts = {shell: _shell(home, folders, venv_python, base)}
     if os.name == "nt":
-        texts[shell.with_suffix(".cmd")] = _batch(home, skill, venv_python)
+        texts[shell.with_suffix(".cmd")] = _batch(home, folders, venv_python)
     return texts
 
 
@@ -182,25 +187,36 @@ def launcher_path(home: Path) -> str:
     return path.as_posix() if os.name == "nt" else str(path)
 
 
-def _shell(home: Path, skill: Path, venv_python: Path, base: str) -> str:
-    python, script = shlex.quote(str(venv_python)), shlex.quote(str(skill / "scripts" / "forge.py"))
-    again = f"{shlex.quote(base)} {shlex.quote(str(skill / 'install.py'))}"
+def _shell(home: Path, folders: Sequence[Path], venv_python: Path, base: str) -> str:
+    python, names = shlex.quote(str(venv_python)), " ".join(shlex.quote(str(one)) for one in folders)
+    hint = f"  echo \"hint: run {_in_quotes(shlex.quote(base))} '$skill/install.py'\" >&2\n"
     return (
-        "#!/bin/sh\n# experience-forge, written by install.py: this home, this environment, this skill folder.\n"
+        "#!/bin/sh\n# experience-forge, written by install.py: this home, this environment, these skill folders.\n"
         f'[ -n "$EXPERIENCE_FORGE_HOME" ] || EXPERIENCE_FORGE_HOME={shlex.quote(str(home))}\n'
         "export EXPERIENCE_FORGE_HOME\n"
-        f"if [ ! -x {python} ] || [ ! -f {script} ]; then\n"
+        f'for skill in {names}; do\n  [ ! -f "$skill/scripts/forge.py" ] || break\ndone\n'
+        f'if [ ! -x {python} ] || [ ! -f "$skill/scripts/forge.py" ]; then\n'
         "  echo 'experience-forge: the installation is damaged' >&2\n"
-        f"  echo {shlex.quote('hint: run ' + again)} >&2\n  exit 1\nfi\n"
-        f'exec {python} -I -X utf8 {script} "$@"\n'
+        '  if [ -f "$skill/install.py" ]; then\n'
+        f"  {hint}  else\n"
+        "    echo 'hint: run install.py of your copy of experience-forge again' >&2\n  fi\n  exit 1\nfi\n"
+        f'exec {python} -I -X utf8 "$skill/scripts/forge.py" "$@"\n'
     )
 
 
-def _batch(home: Path, skill: Path, venv_python: Path) -> str:
+def _in_quotes(text: str) -> str:
+    """The text as it stands within a shell's double quotes."""
+    return re.sub(r'([\\"$`])', r"\\\1", text)
+
+
+def _batch(home: Path, folders: Sequence[Path], venv_python: Path) -> str:
+    scripts = [str(one / "scripts" / "forge.py") for one in folders]
     lines = [
         "@echo off", "setlocal", "chcp 65001 >nul",
         f'if not defined EXPERIENCE_FORGE_HOME set "EXPERIENCE_FORGE_HOME={home}"',
-        f'"{venv_python}" -I -X utf8 "{skill / "scripts" / "forge.py"}" %*',
+        f'set "FORGE_SCRIPT={scripts[0]}"',
+        *(f'if not exist "%FORGE_SCRIPT%" set "FORGE_SCRIPT={script}"' for script in scripts[1:]),
+        f'"{venv_python}" -I -X utf8 "%FORGE_SCRIPT%" %*',
     ]  # fmt: skip
     return "\r\n".join(lines) + "\r\n"
 

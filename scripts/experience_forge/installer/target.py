@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..clients import claude_settings
+from ..clients import claude_files, claude_settings
 from ..errors import Text, Usage
 from ..fast import home as fast_home
 from ..store import home as store_home
@@ -61,6 +61,11 @@ class Target:
         numbers = self.client.numbers if self.client else ()
         return bool(numbers) and numbers < claude_settings.OLDEST_CLIENT
 
+    @property
+    def given_elsewhere(self) -> bool:
+        """Whether the user's own install gives the reminder and rule files, so that this one writes none."""
+        return self.project and any(not one.project for one in claude_files.installs(store_home.Home(self.home)))
+
     def wanted(self) -> claude_settings.Wanted:
         """What shall stand in the settings."""
         groups = claude_settings.hook_groups(self.base, str(self.skill / "scripts")) if self.hooks else {}
@@ -68,7 +73,8 @@ class Target:
 
     def launchers(self) -> dict[Path, str]:
         """Launcher files with their texts."""
-        return skill.launchers(self.home, self.skill, environment.python_of(self.venv), self.base)
+        folders = record.launched(self.home, self.skill, self.project)
+        return skill.launchers(self.home, folders, environment.python_of(self.venv), self.base)
 
     def mark(self) -> dict[str, Any]:
         """The record in the skill folder."""
@@ -82,11 +88,12 @@ class Target:
         }
 
 
-def make(source: Path, project: str | None, hooks: bool, rules: bool) -> Target:
+def make(source: Path, project: str | None, hooks: bool, rules: bool, *, gone_too: bool = False) -> Target:
     """The target on this machine.
 
     Args:
         project: a project folder, or None for the user's own client folder.
+        gone_too: the project folder may be gone, when an install in it is recorded.
 
     Raises:
         Usage: when the project folder does not exist.
@@ -98,7 +105,8 @@ def make(source: Path, project: str | None, hooks: bool, rules: bool) -> Target:
         settings = client_folder / "settings.json"
     else:
         folder = Path(os.path.abspath(os.path.expanduser(project)))
-        if not folder.is_dir():
+        known = gone_too and record.of(home, folder / ".claude" / "skills" / skill.NAME)
+        if not folder.is_dir() and not known:
             raise Usage(Text("errors_install.no_folder", path=folder), Text("errors_install.project_folder"))
         client_folder, settings = folder / ".claude", folder / ".claude" / "settings.local.json"
     client = machine.find_client()

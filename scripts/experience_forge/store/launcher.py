@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -18,6 +19,13 @@ def record() -> dict[str, object]:
     own = confirm_line.installed(str(skill_folder()))
     installed = Path(fast_home.client_folder(), "skills", "experience-forge")
     return own or confirm_line.installed(str(installed)) or {}
+
+
+def hooks_wired() -> bool:
+    """Whether hooks act here: wired by the copy that runs, by the user's own install, or by this project's."""
+    here = Path(os.environ.get("CLAUDE_PROJECT_DIR") or os.curdir, ".claude")
+    folders = [skill_folder(), *(Path(one, "skills", "experience-forge") for one in (fast_home.client_folder(), here))]
+    return any((confirm_line.installed(str(one)) or {}).get("hooks") for one in folders)
 
 
 def launcher(home: Home) -> str:
