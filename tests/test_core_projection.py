@@ -113,10 +113,11 @@ def test_a_skills_description_stays_short_and_plain():
 
 
 def test_the_reminder_has_two_forms():
-    """With hooks on it only explains the words; without, it also asks for one look back."""
-    for language, word in (("en", "offer it once"), ("zh", "提议一次")):
+    """With hooks on it only explains the words; without, that only the user's words start it: never an offer."""
+    for language, word in (("en", "only when the user says so"), ("zh", "用户说了才用")):
         assert word not in made([], language).files["reminder"]
         assert word in made([], language, hooks=False).files["reminder"]
+        assert not {"offer", "提议"} & set(made([], language, hooks=False).files["reminder"].split())
         assert "总结经验" in made([], language).files["reminder"] and "[id]" in made([], language).files["reminder"]
 
 

@@ -9,7 +9,7 @@ from ..clients import claude_doctor
 from ..core import layout
 from ..errors import EXIT_DONE, EXIT_REFUSED, ForgeError
 from ..report import Output
-from ..store import doctor, home
+from ..store import config, doctor, home
 from ..store.doctor import Finding, finding
 
 HELP = "check the installation, the hooks and the data; mend what can be made anew"
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         repaired = [*doctor.repair(where, doctor.stamp(), args.dry_run), *claude_doctor.repair(where, args.dry_run)]
         if not args.dry_run:
             shared.refresh(where)
-    findings = [*claude_doctor.examine(where), *_projections(where), *doctor.examine(where)]
+    findings = [*claude_doctor.examine(where), *_projections(where), *doctor.examine(where), *_settings()]
     activity = doctor.activity(where)
     fired = claude_doctor.fired()
     out.data({
@@ -78,6 +78,16 @@ def _projections(where: home.Home) -> list[Finding]:
         return claude_doctor.projections(where) if where.root.exists() else []
     except ForgeError as error:
         return [finding("warn", "projections", "projection_note", path="", note=error.what)]
+
+
+def _settings() -> list[Finding]:
+    try:
+        return [
+            Finding("warn", "home", f"config_{kind}{'' if values.get('near', '-') else '_alone'}", dict(values))
+            for kind, values in config.oddities()
+        ]
+    except ForgeError as error:
+        return [finding("warn", "home", "config_broken", reason=error.what)]
 
 
 def _tell_activity(out: Output, activity: dict[str, dict[str, object]], fired: dict[str, claude_doctor.Fired]) -> None:

@@ -16,7 +16,7 @@ EPILOG = """examples:
   experience-forge status --track domain --domain docker
 
 JSON: {"home", "installed", "entries": {track: n}, "states": {state: n}, "unreadable", "proposals",
-       "pending", "suggest", "recall", "measure", "journal_faults"}"""
+       "pending", "suggest", "recall", "measure", "hooks", "journal_faults"}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     settings = config.load()
     open_proposals = proposals.all(where)
     faults = journal.check(where)
-    record = launcher.record()
+    record, hooks = launcher.record(), launcher.hooks_wired()
     out.data({
         "home": str(where.root),
         "installed": record or None,
@@ -58,11 +58,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
         "suggest": settings["suggest"],
         "recall": settings["recall"],
         "measure": settings["measure"],
+        "hooks": hooks,
         "journal_faults": faults,
     })
     out.say("status.home", path=where.root)
     out.say("status.installed" if record else "status.not_installed", version=record.get("version", ""),
-            hooks=out.text("status.on" if record.get("hooks") else "status.off"))
+            hooks=out.text("status.on" if hooks else "status.off"))
     for track in Track:
         name = out.text(f"status.track_{track.value}")
         out.line("  " + out.text("words.count", name=name, count=tracks.get(track.value, 0)))
@@ -72,14 +73,18 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if states.get(state):
             out.say(f"status.{state}", count=states[state])
     suggest = settings["suggest"]
-    switch = out.text("status.on" if suggest["on"] else "status.off")
+    on = out.text("status.on" if hooks else "status.on_no_hooks")
+    switch = on if suggest["on"] else out.text("status.off")
     out.say("status.suggest", state=switch, threshold=f"{suggest['threshold']:g}")
     if int(suggest.get("declined_in_a_row", 0)) >= 2:
         out.say("status.suggest_declined", threshold=f"{suggest['threshold']:g}")
     off = set(settings["recall"].get("off_projects", ())) & set(projects.current(where).ids)
     recall_on = settings["recall"]["on"] and not off
-    out.say("status.recall", state=out.text("status.on" if recall_on else "status.off_here" if off else "status.off"))
+    out.say("status.recall", state=on if recall_on else out.text("status.off_here" if off else "status.off"))
     out.say("status.measure", state=out.text("status.on" if settings["measure"]["holdouts"] else "status.off"))
+    odd = [values["name"] for _, values in config.oddities()]
+    if odd:
+        out.say("status.config_odd", names=out.listed(odd))
     for path, reason in library.unreadable:
         out.talk(out.text("library.unreadable", path=path, reason=reason))
     for fault in faults:

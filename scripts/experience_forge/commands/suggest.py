@@ -10,7 +10,7 @@ from ..core import scoring
 from ..errors import Text, Usage
 from ..fast import spool
 from ..report import Output
-from ..store import config, derived, home, known_sessions, projects, ruleset
+from ..store import config, derived, home, known_sessions, launcher, projects, ruleset
 
 HELP = "switch the one suggestion a session on or off: everywhere, in this project, or in one session"
 EPILOG = """examples:
@@ -90,6 +90,8 @@ def _tell(where: home.Home, args: argparse.Namespace, change: dict[str, Any], ou
         name = projects.name_of(where, projects.current(where).id)
         out.say("suggest.project_off" if args.off else "suggest.project_on", project=name)
     out.say("suggest.is_on" if settings["on"] else "suggest.is_off", threshold=f"{float(settings['threshold']):g}")
+    if settings["on"] and not launcher.hooks_wired():
+        out.say("suggest.no_hooks")
     if int(settings["declined_in_a_row"]) >= 2:
         out.say("suggest.declined", threshold=f"{float(settings['threshold']):g}")
     if settings["off_projects"]:

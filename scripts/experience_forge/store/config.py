@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -25,6 +25,12 @@ DEFAULTS: Mapping[str, Any] = {
     "measure": {"holdouts": False},
     "project_file": "CLAUDE.md",
 }
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "language": ("auto", "en", "zh"), "project_file": ("CLAUDE.md", "CLAUDE.local.md"),
+}  # fmt: skip
+UNSET = ("recall.embed", "measure.answered")
+"""Settings that have no default, or that a command keeps here."""
 
 
 def load() -> dict[str, Any]:
@@ -53,6 +59,35 @@ def _read() -> dict[str, Any]:
     if faults:
         raise Invalid(Text("errors_store.settings", path=path), Text("errors_store.mend_config"), faults)
     return data
+
+
+def oddities() -> list[tuple[str, dict[str, str]]]:
+    """What stands in the file and does nothing: names that nothing reads, values that are none of the possible ones.
+
+    Returns `("key", {"name", "near"})` (`near` may be empty) and `("value", {"name", "value", "known"})`.
+    """
+    data = _read()
+    due: dict[str, Any] = {**DEFAULTS, "domains": {}, "merged_domains": {}}
+    found = list(_unknown(data, due))
+    for name, known in CHOICES.items():
+        value = data.get(name)
+        if value is not None and value not in known:
+            found.append(("value", {"name": name, "value": str(value), "known": ", ".join(known)}))
+    return found
+
+
+def _unknown(data: Mapping[str, Any], due: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, dict[str, str]]]:
+    """Names that are none of the settings, with the nearest that is one."""
+    import difflib
+
+    known = [*due, *(name.removeprefix(above) for name in UNSET if name.startswith(above))]
+    for name, value in data.items():
+        inner = due.get(name)
+        if name not in known:
+            near = difflib.get_close_matches(name, [one for one in known if "." not in one], 1, 0.5)
+            yield "key", {"name": above + name, "near": above + near[0] if near else ""}
+        elif isinstance(value, Mapping) and isinstance(inner, Mapping) and inner:
+            yield from _unknown(value, inner, f"{above}{name}.")
 
 
 def _named(data: Mapping[Any, Any]) -> dict[str, Any]:
