@@ -165,11 +165,11 @@ def test_what_was_done_is_said_again_below_a_long_text(drafted):
     terminal.expect("[q]uit")
     terminal.send("c")
     terminal.expect("2/2")
-    terminal.expect("(before this: Confirmed 'always-use-pnpm'.)")
+    terminal.expect("(just done: Confirmed 'always-use-pnpm'.)")
     terminal.send("q")
     assert terminal.end() == 0
     head, tail = terminal.seen.split("── 2/2", 1)
-    assert "written:" in head and tail.index("before this") < tail.index("[q]uit")
+    assert "written:" in head and tail.index("just done") < tail.index("[q]uit")
 
 
 def test_a_fault_does_not_push_its_message_away(drafted):

@@ -72,7 +72,16 @@ def _grammar(args: argparse.Namespace, out: Output) -> None:
         if value is not None and not re.fullmatch(pattern, value)
     ]
     if faults:
-        raise Usage(faults[0], EPILOG.splitlines()[1].strip(), faults[1:])
+        raise Usage(faults[0], _command_of(args.id), faults[1:])
+
+
+def _command_of(asked: str) -> str:
+    """The command that confirms a proposal; its form when there is no such proposal."""
+    try:
+        proposal = proposals.load(current(), asked)
+        return confirm_command(current(), proposal.id, proposal.digest)
+    except ForgeError:
+        return EPILOG.splitlines()[1].strip()
 
 
 def _by_dialog(home: Home, args: argparse.Namespace, out: Output) -> tuple[Proposal, Consent]:

@@ -37,6 +37,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     library = entries.load_all(where)
     by_id = library.by_id()
     records = [r for r in journal.read(where) if r.get("what") == "change" and str(r.get("at", ""))[:10] >= since]
+    # What was taken back since is not saved any more.
     saved = [entry_id for r in records if r.get("change") in ("draft", "import") for entry_id in r.get("entries", ())]
     delivered: Counter[str] = Counter()
     sessions = set()
@@ -49,12 +50,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
     skills = [skill for skill in grown.confirmed(where) if grown.use_of(skill, grown.transcripts()).unused]
     document: dict[str, Any] = {
         "since": since,
-        "saved": [{"id": one, "title": by_id[one].entry.title if one in by_id else ""} for one in saved],
+        "saved": [{"id": one, "title": by_id[one].entry.title} for one in saved if one in by_id],
         "changed": [{"seq": r["seq"], "at": r["at"], "change": r.get("change"), "entries": r.get("entries", []),
                      "names": _names(r)}
                     for r in records if r.get("change") not in ("draft", "import")],
         "delivered": dict(delivered.most_common()), "sessions": len(sessions),
-        "proposals": len(proposals.all(where)), "candidates": len(candidates.waiting(where)),
+        "proposals": len(proposals.all(where)), "candidates": len(candidates.offered(where)),
         "due": dict(Counter(step.kind for step in plan.steps)),
         "unused_skills": [{"name": skill.name, "form": skill.form} for skill in skills],
     }

@@ -23,7 +23,7 @@ JSON: {"text": "...", "counts": {"<kind>": number}}"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("file", nargs="?", help="a UTF-8 file; stdin when left out")
+    parser.add_argument("file", nargs="?", help="a UTF-8 file; stdin when left out, or for -")
     parser.add_argument(
         "--jsonl", action="store_true", help='lines of {"id", "text"} from stdin to stdout'
     )
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Writes no file besides the key of the fingerprints, at first use."""
     if args.jsonl:
         return _filter(out)
-    text = files.read_text(_existing(args.file)) if args.file else out.stdin.read()
+    text = files.read_text(_existing(args.file)) if args.file not in (None, "", "-") else out.stdin.read()
     cleaned, counts = redaction.clean(text)
     out.data({"text": cleaned, "counts": counts})
     if not out.as_json:

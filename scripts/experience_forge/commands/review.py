@@ -34,6 +34,9 @@ Confirming needs a terminal of your own, never one below a client.
 JSON: {"proposals": [{"id", "change", "digest", "text", "meta", "targets", "confirm_command"}]}"""
 
 
+CANDIDATES_SHOWN = 2
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("id", nargs="?", default="", help="only this proposal")
@@ -47,7 +50,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         out.data({"proposals": [_document(where, proposal) for proposal in chosen]})
         return 0
-    waiting = candidates.waiting(where)
+    waiting = candidates.offered(where)
     if not chosen:
         out.say("library.no_proposals")
         _tell_candidates(waiting, out)
@@ -64,13 +67,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
     last, failed = "", set[str]()
     for number, proposal in enumerate(chosen, 1):
         change = out.word("change", proposal.change)
-        out.line(out.text("review.heading", number=number, count=len(chosen), id=proposal.id, change=change))
+        out.line(out.text("review.heading", number=number, count=len(chosen), id=_named(proposal), change=change))
         answer, last = _one(where, proposal, last, failed, out)
         if answer == "q":
             break
         counts[answer] += 1
     out.say("review.summary", confirmed=counts["c"], discarded=counts["d"], left=len(proposals.all(where)))
-    _tell_candidates(waiting, out)
+    _tell_candidates(candidates.offered(where), out)
     return EXIT_REFUSED if failed else EXIT_DONE
 
 
@@ -107,6 +110,16 @@ def _one(where: Home, proposal: Proposal, last: str, failed: set[str], out: Outp
             proposal, last = _guarded(lambda p=proposal: _modified(where, p, out), proposal, out)  # type: ignore[misc]
         elif not key:
             out.talk(out.text("review.unknown_key", keys=", ".join(keys)))
+
+
+def _named(proposal: Proposal) -> str:
+    """A draft by its id, another change by what it is about: its own id repeats its kind."""
+    if proposal.change in ("draft", "import"):
+        return proposal.id
+    try:
+        return visible.escape(changes.parse(proposal.change, proposal.text).title) or proposal.id
+    except ForgeError:
+        return proposal.id
 
 
 def _keys(proposal: Proposal) -> str:
@@ -206,9 +219,19 @@ def _modified(where: Home, proposal: Proposal, out: Output) -> tuple[Proposal, s
                 edits.drop(where, proposal.id)
                 return proposal, ""
             edits.mark(path, [line for fault in (error.what, *error.faults) for line in fault.splitlines()])
-            if _key(out.ask(_offered("eg", out)), "eg", out) != "e":
+            if _edit_or_leave(out) != "e":
                 out.talk(out.text("review.edit_kept", path=path))
                 return proposal, ""
+
+
+def _edit_or_leave(out: Output) -> str:
+    """`e` or `g`; asked again for any other key. No more input leaves the edit where it is."""
+    while True:
+        answer = out.ask(_offered("eg", out))
+        key = "g" if answer is None else _key(answer, "eg", out)
+        if key:
+            return key
+        out.talk(out.text("review.unknown_key", keys="e, g"))
 
 
 def _redrafted(where: Home, proposal: Proposal, text: str, track: str, out: Output) -> Proposal:
@@ -282,7 +305,9 @@ def _document(where: Home, proposal: Proposal) -> dict[str, object]:
 
 
 def _tell_candidates(waiting: list[dict[str, object]], out: Output) -> None:
-    for one in waiting:
-        out.say("review.candidate", session=one.get("session", ""), score=one.get("score", ""),
+    for one in waiting[:CANDIDATES_SHOWN]:
+        out.say("review.candidate", session=one.get("session", ""), score=f"{float(str(one.get('score', 0))):g}",
                 title=one.get("title", ""))
+    if len(waiting) > CANDIDATES_SHOWN:
+        out.say("review.candidates_more", count=len(waiting) - CANDIDATES_SHOWN)
 

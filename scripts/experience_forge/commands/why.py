@@ -6,7 +6,6 @@ import argparse
 import os
 
 from .. import shared
-from ..errors import Text, Usage
 from ..report import Output
 from ..store import home, known_sessions, ledger, receipt_lines
 
@@ -31,7 +30,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     asked = known_sessions.resolve(where, args.session) if args.session else ""
     session = asked or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or next(iter(ledger.sessions(where)), "")
     if not session:
-        raise Usage(Text("errors.no_session_given"), Text("errors.name_session"))
+        out.data({"session": "", "recall": "on", "given": [], "withheld": [], "held": []})
+        out.say("recall.nothing_given")
+        return 0
     records = ledger.read(where, session)
     given = [receipt_lines.of(where, one) for one in ledger.with_proofs(records, session)]
     withheld = [one for one in records if one.get("what") == "opportunity" and one.get("arm") == "withheld"]

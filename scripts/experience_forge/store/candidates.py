@@ -16,7 +16,7 @@ from typing import Any
 from ..core import answers, scoring
 from ..errors import ForgeError
 from ..fast import spool
-from . import config, derived, evidence, files, positions, session_signals
+from . import config, derived, entries, evidence, files, positions, session_signals
 from .home import Home
 
 A_SESSION = 2
@@ -58,6 +58,15 @@ def catch_up(home: Home, now: datetime.datetime | None = None) -> dict[str, Any]
 def waiting(home: Home) -> list[dict[str, object]]:
     """Candidates that wait, best first: `session`, `score`, `title`, `at`, `quotes`."""
     return sorted(_read(home), key=lambda item: (-float(str(item.get("score", 0))), str(item.get("at", ""))))
+
+
+def offered(home: Home) -> list[dict[str, object]]:
+    """Those that wait, one a session, without sessions from which an entry was confirmed since."""
+    done = {source.session for stored in entries.load_all(home).entries for source in stored.entry.sources}
+    first: dict[object, dict[str, object]] = {}
+    for item in waiting(home):
+        first.setdefault(item.get("session"), item)
+    return [item for session, item in first.items() if session not in done]
 
 
 def take(home: Home, session: str) -> None:
