@@ -67,8 +67,12 @@ def test_the_readme_shows_what_the_demo_prints(readme, yes):
 
 def test_with_a_no_nothing_is_written(tmp_path):
     """With n nothing is written and the draft is kept."""
-    code, _, _ = on_terminal(tmp_path, b"n\n")
+    code, shown, _ = on_terminal(tmp_path, b"n\n")
     assert code == 4
+    assert "You did not say yes" in shown and "in a terminal to be asked" not in shown
+    assert "takes up to a minute" in shown.partition("== 1.")[0]
+    assert shown.count("aliases:") == 1, "the text stands there once, at the question"
+    assert "(~/.claude/projects" in shown
     (home,) = tmp_path.glob("experience-forge-demo-*/home/.local/share/experience-forge")
     assert list(home.glob("entries/**/*.md")) == [] and list(home.glob("proposals/*.md"))
 

@@ -15,7 +15,7 @@ from ..fast import home as fast_home
 from ..store import files
 from . import environment, light, machine, trees, work
 from .target import Target
-from .texts import Voice
+from .texts import Voice, can_ask
 
 PROMPT = "导出的 orders.csv 用 Excel 打开是乱码，改一下编码"
 FAILURE = "UnicodeEncodeError: 'gbk' codec can't encode character '\\u2705' in position 7: illegal multibyte sequence"
@@ -31,13 +31,15 @@ def run(source: Path, voice: Voice) -> int:
         return EXIT_REFUSED
     root = Path(tempfile.mkdtemp(prefix="experience-forge-demo-")).resolve()
     stage = Stage(source, root, voice)
-    voice.line("demo_title", path=root)
+    voice.line("demo_title", path=_at_home(str(root), Path.home()))
+    voice.line("demo_wait")
     # A throw-away home need not outlive a power cut.
     with light.writes(flush=False):
         stage.set_up()
     code = stage.play()
     if code:
-        voice.line("demo_kept", launcher=stage.target.launcher, path=root)
+        name = "demo_declined" if can_ask() else "demo_kept"
+        voice.line(name, launcher=stage.target.launcher, path=root)
         return code
     _clean(root)
     voice.line("demo_end")
@@ -99,17 +101,16 @@ class Stage:
     def play(self) -> int:
         """All steps; stops with the exit code of the question when nobody says yes."""
         voice = self.voice
-        voice.line("demo_session", path=self.transcript)
+        voice.line("demo_session", path=_at_home(str(self.transcript), self.root / "home"))
         self._command("signals", str(self.transcript))
-        voice.line("demo_draft", path=self.demo / "prepared.md")
-        self._command("draft", "--from", str(self.demo / "prepared.md"), "--session", self.session)
-        draft = self._json("draft", "--from", str(self.demo / "prepared.md"), "--session", self.session)["drafts"][0]
+        voice.line("demo_draft", path=self.demo.name + "/prepared.md")
+        draft = self._draft("draft", "--from", str(self.demo / "prepared.md"), "--session", self.session)
         voice.line("demo_question")
         code = self._command("confirm", str(draft["id"]), "--digest", str(draft["digest"]), must=False)
         if code:
             return code
         voice.line("demo_entry")
-        self._command("show", str(draft["id"]))
+        self._command("list")
         voice.line("demo_next")
         self._next_session()
         return 0
@@ -157,6 +158,21 @@ class Stage:
             )
         return code
 
+    def _draft(self, *arguments: str) -> dict[str, Any]:
+        """Draft, and print of the text its title only where the question shows the whole in a moment."""
+        if not can_ask():
+            self._command(*arguments)
+        draft: dict[str, Any] = self._json(*arguments)["drafts"][0]
+        if not can_ask():
+            return draft
+        print(f"\n$ experience-forge {' '.join(self._short(one) for one in arguments)}", flush=True)
+        done = subprocess.run([*self._launch(), *arguments], capture_output=True, cwd=self.project, check=False)
+        lines, text = done.stdout.decode("utf-8").splitlines(), str(draft["rendered"]).rstrip("\n").splitlines()
+        print(next(line for line in text if line.startswith("title:")), "…", sep="\n")
+        for line in lines[len(text) :]:
+            print(_at_home(line, self.root / "home"), flush=True)
+        return draft
+
     def _json(self, *arguments: str) -> dict[str, Any]:
         done = subprocess.run(
             [*self._launch(), *arguments, "--json"], capture_output=True, cwd=self.project, check=False
@@ -169,6 +185,11 @@ class Stage:
 
     def _short(self, argument: str) -> str:
         return Path(argument).name if argument.startswith((str(self.root), str(self.demo))) else argument
+
+
+def _at_home(text: str, home: Path) -> str:
+    """The text with `~` for a home folder."""
+    return text.replace(f"{home}{os.sep}", f"~{os.sep}")
 
 
 def _clean(root: Path) -> None:
