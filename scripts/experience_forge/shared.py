@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .clients import claude_code
 from .core import changes
-from .errors import ForgeError, Refused, Text
+from .errors import ForgeError, Refused, Text, told
 from .model import Consent
-from .report import Output
 from .store import derived, entries, files, library, log, proposals, settle, tidying
 from .store.home import Home
 from .store.library import Applied
@@ -96,7 +95,7 @@ def propose(home: Home, change: changes.Change, wanted_id: str, meta: dict[str, 
     return proposals.create(home, change.change, changes.render(change), meta, wanted_id)
 
 
-def named(home: Home, entry_id: str, out: Output) -> entries.StoredEntry:
+def named(home: Home, entry_id: str, talk: Callable[[str], None]) -> entries.StoredEntry:
     """The entry that an id stands for today; that it is another one is said.
 
     Raises:
@@ -104,17 +103,17 @@ def named(home: Home, entry_id: str, out: Output) -> entries.StoredEntry:
     """
     stored = entries.resolved(home, entry_id)
     if stored.entry.id != entry_id:
-        out.talk(out.text("library.resolved", id=entry_id, heir=stored.entry.id))
+        talk(told(Text("errors_tidy.resolved", id=entry_id, heir=stored.entry.id)))
     return stored
 
 
-def active_entry(home: Home, entry_id: str, out: Output) -> entries.StoredEntry:
+def active_entry(home: Home, entry_id: str, talk: Callable[[str], None]) -> entries.StoredEntry:
     """An entry whose bytes are confirmed, as a base for a further change.
 
     Raises:
         Refused: when there is none, or its bytes are not those that were confirmed.
     """
-    stored = named(home, entry_id, out)
+    stored = named(home, entry_id, talk)
     if stored.state in ("edited", "unconfirmed"):
         raise Refused(
             Text("errors.other_bytes", id=entry_id),

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    stored = shared.active_entry(where, args.id, out)
+    stored = shared.active_entry(where, args.id, out.talk)
     level = Guard(args.level)
     if level is stored.entry.guard:
         raise Refused(Text("errors.one_level", id=stored.entry.id, level=level.value), Text("errors.choose_level"))

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    stored = shared.named(where, args.id, out)
+    stored = shared.named(where, args.id, out.talk)
     found = list(itertools.islice(ledger.exposures(where, entries.family(where, stored.entry)), args.limit))
     lines = [receipt_lines.of(where, one) for one in found]
     out.data({"entry": stored.entry.id, "deliveries": [line.to_json() for line in lines]})

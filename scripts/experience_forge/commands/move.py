@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    stored = shared.active_entry(where, args.id, out)
+    stored = shared.active_entry(where, args.id, out.talk)
     track = Track(args.to)
     domain = _domain(track, args.domain, stored.entry.domain)
     project = _project(where, args.project) if track is Track.PROJECT else ""
