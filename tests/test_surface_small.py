@@ -58,3 +58,13 @@ def test_the_digest_does_not_count_what_was_taken_back(capsys):
     assert cli.main(["digest"]) == 0
     told = capsys.readouterr().out
     assert "saved: 0" in told and "undo: personal/one.md" in told
+
+
+def test_recall_is_silenced_by_the_name_of_the_project(tmp_path, monkeypatch, capsys):
+    """off and on name the project as people do, not by its hash."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for verb in ("off", "on"):
+        assert cli.main([verb, "--project"]) == 0
+        assert "in project shop" in capsys.readouterr().out

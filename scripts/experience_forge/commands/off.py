@@ -6,7 +6,7 @@ import argparse
 
 from .. import shared
 from ..report import Output
-from ..store import home, recall_switch
+from ..store import home, projects, recall_switch
 
 HELP = "keep recall silent in this session or project; guards stay"
 EPILOG = """examples:
@@ -31,5 +31,5 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not args.dry_run:
         recall_switch.switch(where, scope, name, on=False)
     out.data({"recall": "off", "scope": scope, "of": name, "dry_run": args.dry_run})
-    out.say(f"recall.off_{scope}", of=name)
+    out.say(f"recall.off_{scope}", of=projects.current(where).name if scope == "project" else name)
     return 0
