@@ -88,9 +88,9 @@ def test_undo_of_a_number_that_is_none_names_the_last(run):
     assert code == 1 and "nothing was changed yet" in err
     confirm(entry("one"))
     code, _, err = run("undo", "2024")
-    assert code == 1 and "no change 2024" in err and "last change that can be taken back is 1" in err and "list --changes" in err
+    assert code == 1 and "no change 2024" in err and "taken back is 1" in err and "list --changes" in err
     code, _, err = run("undo", "nothing")
-    assert code == 1 and "'nothing'" in err and "last change that can be taken back is 1" in err
+    assert code == 1 and "'nothing'" in err and "taken back is 1" in err
 
 
 def test_undo_of_an_entry_whose_id_is_a_number(run):
