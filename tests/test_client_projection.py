@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from experience_forge import cli, shared
-from experience_forge.clients import claude_code, claude_files
+from experience_forge.clients import claude_code, claude_doctor, claude_files
 from experience_forge.core import changes, codec, managed_block
 from experience_forge.model import Condition, Consent, Kind, Status, Track
 from experience_forge.store import config, files, home, library, projects, proposals, templates
@@ -132,7 +132,14 @@ def test_what_a_person_edited_or_wrote_is_left_and_reported(client, tmp_path):
     assert "sometimes npm" in memory.read_text("utf-8") and "[second]" in memory.read_text("utf-8")
     notes = {change.path.name: change.note for change in claude_code.plan(home.current()) if change.note}
     assert notes["profile.md"] == claude_files.EDITED and notes["index.md"] == claude_files.FOREIGN
+    # doctor says the way out of each, for a block and for a whole file.
+    keys = {str(one) for one in claude_doctor.projections(home.current())}
+    assert any("projection_edited_file" in key for key in keys)
+    assert any("projection_edited_block" in key for key in keys)
     assert "billing-owns-prices" in notes["CLAUDE.md"]
+    memory.unlink()
+    project()
+    assert "never npm" in memory.read_text("utf-8")
 
 
 def test_only_installs_that_name_this_home_are_written(client, own_home, monkeypatch):

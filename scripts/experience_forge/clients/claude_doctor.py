@@ -228,13 +228,20 @@ def projections(home: Home) -> list[Finding]:
     found = []
     for change in claude_code.plan(home):
         if change.note:
-            found.append(finding("warn", "projections", "projection_note", path=change.path, note=change.note))
+            found.append(finding("warn", "projections", _noted(change.note), path=change.path, note=change.note))
         elif change.pending and not _takes_writes(change.path):
             found.append(finding("warn", "projections", "projection_blocked", path=change.path))
         elif change.pending:
             found.append(finding("note", "projections", "projection_behind", repair=True, path=change.path))
     shown = [path for install in claude_files.installs(home) for path in claude_files.ours(install.client_folder)]
     return [*found, finding("ok", "projections", "projections", count=len(shown))]
+
+
+def _noted(note: str) -> str:
+    """The message of a note: of what was edited by hand it says the way out."""
+    if note == claude_files.EDITED:
+        return "projection_edited_file"
+    return "projection_edited_block" if note.startswith(claude_files.EDITED) else "projection_note"
 
 
 def _takes_writes(path: Path) -> bool:
