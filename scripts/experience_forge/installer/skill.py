@@ -189,7 +189,7 @@ def launcher_path(home: Path) -> str:
 
 def _shell(home: Path, folders: Sequence[Path], venv_python: Path, base: str) -> str:
     python, names = shlex.quote(str(venv_python)), " ".join(shlex.quote(str(one)) for one in folders)
-    hint = f"  echo \"hint: run {_in_quotes(shlex.quote(base))} '$skill/install.py'\" >&2\n"
+    again = f"  echo \"hint: run {_in_quotes(shlex.quote(base))} '$skill/install.py'\" >&2\n"
     return (
         "#!/bin/sh\n# experience-forge, written by install.py: this home, this environment, these skill folders.\n"
         f'[ -n "$EXPERIENCE_FORGE_HOME" ] || EXPERIENCE_FORGE_HOME={shlex.quote(str(home))}\n'
@@ -198,7 +198,7 @@ def _shell(home: Path, folders: Sequence[Path], venv_python: Path, base: str) ->
         f'if [ ! -x {python} ] || [ ! -f "$skill/scripts/forge.py" ]; then\n'
         "  echo 'experience-forge: the installation is damaged' >&2\n"
         '  if [ -f "$skill/install.py" ]; then\n'
-        f"  {hint}  else\n"
+        f"  {again}  else\n"
         "    echo 'hint: run install.py of your copy of experience-forge again' >&2\n  fi\n  exit 1\nfi\n"
         f'exec {python} -I -X utf8 "$skill/scripts/forge.py" "$@"\n'
     )
