@@ -83,7 +83,7 @@ def _undone(turn: Turn) -> Text:
     if before is None or entry is None:
         return Text("errors_store.after_back", title=title)
     differs = [
-        Text("errors_store.after_field", name=Text(f"errors_store.after_{name}"),
+        Text("errors_store.after_field", name=Text(f"errors_store.name_{name}"),
              before=_word(before, name), after=_word(entry, name))
         for name in ("track", "status", "guard") if getattr(before, name) is not getattr(entry, name)
     ]  # fmt: skip
@@ -94,7 +94,7 @@ def _undone(turn: Turn) -> Text:
 
 def _word(entry: Entry, name: str) -> Text:
     value = getattr(entry, name).value
-    return Text(f"errors.status_{value}" if name == "status" else f"errors_store.{name}_{value}")
+    return Text(f"errors.status_{value}" if name == "status" else f"errors_store.word_{name}_{value}")
 
 
 def _diff(turn: Turn) -> list[str]:
