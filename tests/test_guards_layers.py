@@ -23,6 +23,7 @@ MAY = {
     "cli": {"commands", "store", "report", "errors", "wording", "usage", "model", "shared"},
     "commands": {
         "shared", "drafting", "tidy_steps", "store", "clients", "core", "fast", "model", "errors", "wording", "report",
+        "usage",
     },
     "installer": {
         "installer", "shared", "drafting", "store", "clients", "core", "fast", "model", "errors", "wording", "report",

@@ -75,7 +75,7 @@ def test_a_record_that_cannot_be_read_is_not_written_over(own_home, monkeypatch,
 
     def failing(path, *rest, **named):
         if path.name == names[write]:
-            raise Refused(Text("errors.no_project", project="x"))
+            raise Refused(Text("errors.no_project", project="x")) from PermissionError(13, "no")
         return read(path, *rest, **named)
 
     monkeypatch.setattr(files, "read_text", failing)

@@ -189,10 +189,7 @@ def block_files(home: Home) -> list[Path]:
 
 
 def _block_files(home: Home) -> list[Path]:
-    try:
-        data = json.loads(files.read_text(_record(home)))
-    except (FileNotFoundError, ValueError, RecursionError):
-        return []
+    data = files.read_record(_record(home))
     listed = data.get("files", []) if isinstance(data, dict) else []
     return [Path(str(path)) for path in listed] if isinstance(listed, list) else []
 

@@ -24,10 +24,7 @@ def installs(home: Path) -> list[dict[str, Any]]:
 
 def _read(home: Path) -> list[dict[str, Any]]:
     """As `installs`; raises when the file is there and can't be read: writing would lose the other installs."""
-    try:
-        data = json.loads(files.read_text(home / NAME))
-    except (FileNotFoundError, ValueError):
-        return []
+    data = files.read_record(home / NAME)
     found = data.get("installs", []) if isinstance(data, dict) else []
     return [one for one in found if isinstance(one, dict) and one.get("skill_folder")]
 

@@ -130,11 +130,11 @@ def change(values: Mapping[str, Any]) -> dict[str, Any]:
     """Write settings over the present ones, under the home's lock; returns all settings.
 
     Args:
-        values: nested like the file, such as `{"suggest": {"on": False}}`.
+        values: nested like the file, such as `{"suggest": {"on": False}}`; None takes a setting out.
     """
     home = current()
     with files.locked(home.lock):
-        data = _merged(_read(), values)
+        data = _changed(_read(), values)
         files.write_text(home.config, yaml.safe_dump(data, allow_unicode=True, sort_keys=False))
     return load()
 
@@ -189,6 +189,19 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if isinstance(value, Mapping) and isinstance(result.get(key), Mapping):
             result[key] = _merged(result[key], value)
+        else:
+            result[key] = value
+    return result
+
+
+def _changed(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """As `_merged`, but None takes a setting out."""
+    result = dict(base)
+    for key, value in over.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, Mapping) and isinstance(result.get(key), Mapping):
+            result[key] = _changed(result[key], value)
         else:
             result[key] = value
     return result

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import stat
 import sys
@@ -141,6 +142,22 @@ def read_text(path: Path, limit: int = 64 * 1024 * 1024) -> str:
     if "\0" in text:
         raise Refused(Text("errors_store.nul_bytes", path=path), Text("errors_store.nul_bytes_hint"))
     return text
+
+
+def read_record(path: Path) -> Any:
+    """The JSON value of a small record that is written anew as a whole; None when there is none or it is damaged.
+
+    Raises:
+        Refused: when the system does not let it be read: what is written then would lose what it holds.
+    """
+    try:
+        return json.loads(read_text(path))
+    except (FileNotFoundError, ValueError, RecursionError):
+        return None
+    except Refused as error:
+        if isinstance(error.__cause__, OSError):
+            raise
+        return None
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o600, *, follow: bool = True) -> None:

@@ -90,10 +90,7 @@ def all(home: Home) -> list[Project]:
 
 
 def _read(home: Home) -> list[Project]:
-    try:
-        data = json.loads(files.read_text(_path(home)))
-    except (FileNotFoundError, ValueError):
-        return []
+    data = files.read_record(_path(home))
     if not isinstance(data, Mapping):
         return []
     found = [_of(project_id, item) for project_id, item in data.items() if isinstance(item, Mapping)]
