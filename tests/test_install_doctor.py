@@ -33,7 +33,7 @@ def found(machine, *arguments):
 def test_a_fresh_install_is_well(machine):
     """After an install doctor has nothing to complain of, in text and in JSON."""
     code, names, _ = found(machine)
-    assert (code, names["installed"]["hooks"]) == (0, "True"), names
+    assert (code, names["installed"]["hooks"]) == (0, True), names
     text = machine.command("doctor")
     assert text.returncode == 0 and "all is well" in text.stdout
 
@@ -83,7 +83,7 @@ def test_edited_projection(machine):
     reminder = next((machine.client_folder / "rules" / "experience-forge").glob("*.md"))
     reminder.write_text(reminder.read_text(encoding="utf-8") + "mine\n", encoding="utf-8")
     code, names, _ = found(machine)
-    assert code == 1 and names["projection_note"]["path"] == str(reminder)
+    assert code == 1 and names["projection_edited_file"]["path"] == str(reminder)
 
 
 def test_repair_moves_damaged_lines_aside(machine):

@@ -104,7 +104,7 @@ def test_short_form_and_feedback_name_place_and_moment():
     one = entry(1, "zh")
     short = templates.short_form(one, "index.md")
     assert one.title in short and one.rule in short and "deploy-1 *" in short and "index.md" in short
-    assert "always" in templates.short_form(entry(0)) and "personal" in templates.short_form(entry(0))
+    assert "no condition" in templates.short_form(entry(0)) and "personal" in templates.short_form(entry(0))
     said = templates.feedback(one, "/home/me/x<y>.md", hooks=True)
     assert "/home/me/x<y>.md" in said and "索引" in said and "deploy-1 *" in said
     assert "deploy-1 *" not in templates.acts_when(one, hooks=False)
