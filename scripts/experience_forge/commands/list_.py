@@ -55,8 +55,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return _proposals(where, out)
     if args.changes:
         return _changes(where, out)
-    projects.known(where, args.project)
     library = entries.load_all(where)
+    projects.known(where, args.project, (stored.entry.project for stored in library.entries))
     last = _last_deliveries(where)
     chosen = [stored for stored in library.entries if _wanted(stored, args, last.get(stored.entry.id, ""), where)]
     out.data({

@@ -38,8 +38,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    projects.known(where, args.project)
     library = entries.load_all(where)
+    projects.known(where, args.project, (stored.entry.project for stored in library.entries))
     chosen = [stored for stored in library.entries if _wanted(stored, args, where)]
     tracks = Counter(stored.entry.track.value for stored in chosen if stored.entry.status.value == "active")
     states = Counter(stored.state for stored in chosen)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,14 +102,17 @@ def aliases(home: Home) -> dict[str, list[str]]:
     return {one: [other for other in project.ids if other != one] for project in all(home) for one in project.ids}
 
 
-def known(home: Home, asked: str | None) -> None:
+def known(home: Home, asked: str | None, used: Iterable[str]) -> None:
     """Refuse a project that neither the record, nor an entry, nor the present folder names.
+
+    Args:
+        used: the projects of the entries.
 
     Raises:
         Refused: naming `projects`.
     """
     named = {name for project in (*all(home), current(home)) for name in (*project.ids, project.id, project.name)}
-    if asked and asked not in named:
+    if asked and asked not in named | set(used):
         raise Refused(Text("errors.no_project", project=asked), Text("errors.see", command="experience-forge projects"))
 
 
