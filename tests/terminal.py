@@ -54,6 +54,16 @@ class Terminal:
         self.code = os.waitstatus_to_exitcode(status)
         return self.code
 
+    def interrupt(self):
+        """Press Ctrl-C and wait for the end; pressed again when it was lost while the terminal was being set up."""
+        for _ in range(8):
+            os.write(self.descriptor, b"\x03")
+            try:
+                return self.end(3.0)
+            except AssertionError:
+                continue
+        return self.end()
+
     def _read(self, seconds):
         ready, _, _ = select.select([self.descriptor], [], [], max(0.0, seconds))
         if not ready:

@@ -141,8 +141,7 @@ def test_an_interrupt_at_the_question_writes_nothing(run):
     run("draft", "--from", "-", stdin=PITFALL)
     terminal = Terminal(["review"])
     terminal.expect("[q]uit")
-    os.write(terminal.descriptor, b"\x03")
-    assert terminal.end() == 130
+    assert terminal.interrupt() == 130
     assert len(proposals.all(home.current())) == 1 and entries.load_all(home.current()).entries == ()
 
 
