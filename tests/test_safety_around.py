@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -43,16 +43,20 @@ def large(tmp_path_factory):
 
 
 def cost(command, data, environ):
-    """CPU seconds of one process, the least of three, and the largest memory of any child so far in MB."""
-    least = 99.0
+    """CPU seconds of one process, the least of three, and the most memory that it took, in MB."""
+    least, most = 99.0, 0
     for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(command, input=data, capture_output=True, env=environ, timeout=120, check=False)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert done.returncode == 0, done.stderr
-        least = min(least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    unit = 1 if sys.platform == "darwin" else 1024
-    return least, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit / 1e6
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+            given.write(data)
+            given.seek(0)
+            process = subprocess.Popen(command, stdin=given, stdout=said, stderr=said, env=environ)
+            # Not the usage of all children: the largest of those so far may be another test's.
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            said.seek(0)
+            assert process.returncode == 0, said.read()
+        least, most = min(least, used.ru_utime + used.ru_stime), max(most, used.ru_maxrss)
+    return least, most * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 @posix
@@ -61,16 +65,18 @@ def test_f17_a_large_library_slows_no_session(large, tmp_path):
     environ = {"EXPERIENCE_FORGE_HOME": str(large), "HOME": str(tmp_path), "EXPERIENCE_FORGE_WORKER": "1",
                "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "scripts")}  # fmt: skip
     guard = "import sys\nsys.path.insert(0,sys.argv[1])\nimport hook\nhook.main()"
+    # On a machine that other work slows down the bounds grow with what a bare interpreter takes (about 20 ms).
+    slow = max(1.0, cost([sys.executable, "-I", "-S", "-c", "pass"], b"", environ)[0] / 0.02)
     for event, more in (("SessionStart", {"source": "startup"}), ("UserPromptSubmit", {"prompt": "why does it fail?"}),
                         ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git status"}})):  # fmt: skip
         data = json.dumps({"session_id": "n", "cwd": str(tmp_path), **more}).encode()
         command = [sys.executable, "-I", "-S", "-c", guard, str(ROOT / "scripts"), event]
         seconds, memory = cost(command, data, environ)
-        assert seconds <= 0.3 and memory <= 200, (event, seconds, memory)
+        assert seconds <= 0.3 * slow and memory <= 200, (event, seconds, memory)
     status = "from experience_forge.cli import main; main(['status'])"
     seconds, memory = cost([sys.executable, "-c", status], b"", environ)
     print(f"status with {SCALE} entries, {EVENTS} events: {seconds:.2f} s, {memory:.0f} MB")
-    assert seconds <= 2 and memory <= 200, (seconds, memory)
+    assert seconds <= 2 * slow and memory <= 200, (seconds, memory)
 
 
 def git_folders(base):
