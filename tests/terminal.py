@@ -56,8 +56,15 @@ class Terminal:
 
     def interrupt(self):
         """Press Ctrl-C and wait for the end; pressed again when it was lost while the terminal was being set up."""
+        return self._ended_by(lambda: os.write(self.descriptor, b"\x03"))
+
+    def kill(self, number):
+        """Send a signal and wait for the end; sent again when it came before the question was waited at."""
+        return self._ended_by(lambda: os.kill(self.pid, number))
+
+    def _ended_by(self, act):
         for _ in range(8):
-            os.write(self.descriptor, b"\x03")
+            act()
             try:
                 return self.end(3.0)
             except AssertionError:
