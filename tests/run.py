@@ -9,16 +9,20 @@ python3 tests/run.py where experience-forge           path of the command in tha
 python3 tests/run.py python ARGS...                   the environment's Python
 """
 
+import contextlib
 import hashlib
 import os
 import subprocess
 import sys
+import time
 import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = Path(os.environ.get("EXPERIENCE_FORGE_TEST_ENV") or ROOT / ".env-tests")
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+LONGEST = 900
+"""Seconds after which a lock was left behind; making the environment takes about one minute."""
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 
 
@@ -64,13 +68,46 @@ def measure(arguments, environment):
 
 
 def prepare():
-    """Make the environment, or bring it up to date when pyproject.toml has changed."""
+    """Make the environment, or bring it up to date when pyproject.toml has changed; one run at a time."""
     # Only what is installed decides: a changed lint rule must not rebuild the environment.
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[tool.hatch")[0]
     wanted = hashlib.sha256(project.encode("utf-8")).hexdigest()
     stamp = ENVIRONMENT / "stamp"
-    if PYTHON.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+    if up_to_date(stamp, wanted):
         return
+    with alone():
+        if not up_to_date(stamp, wanted):
+            make(stamp, wanted)
+
+
+def up_to_date(stamp, wanted):
+    """Whether the environment was made for what is wanted."""
+    return PYTHON.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted
+
+
+@contextlib.contextmanager
+def alone():
+    """Two runs that make the environment at once would empty each other's: the second one waits."""
+    lock = ENVIRONMENT.with_name(ENVIRONMENT.name + ".lock")
+    while True:
+        try:
+            lock.mkdir()
+            break
+        except FileExistsError:
+            try:
+                if time.time() - lock.stat().st_mtime > LONGEST:
+                    lock.rmdir()  # left by a run that was killed
+            except FileNotFoundError:
+                pass
+            time.sleep(0.5)
+    try:
+        yield
+    finally:
+        lock.rmdir()
+
+
+def make(stamp, wanted):
+    """Make the environment anew."""
     print(f"preparing {ENVIRONMENT} ...", file=sys.stderr)
     try:
         venv.EnvBuilder(with_pip=True, clear=True).create(ENVIRONMENT)

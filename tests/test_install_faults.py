@@ -13,8 +13,9 @@ import pytest
 
 from experience_forge import cli
 from experience_forge.clients import claude_doctor, claude_settings, hook_probe
+from experience_forge.errors import Refused
 from experience_forge.installer import machine as this_machine
-from experience_forge.installer import target, work
+from experience_forge.installer import removal, target, work
 from experience_forge.installer.texts import Voice
 from experience_forge.store import home
 from fault_shim import Killed, faulty
@@ -183,7 +184,7 @@ def test_f1_f2_an_install_and_uninstall_cut_anywhere_is_finished_by_the_next(wha
         return work.Installer(place, voice).install()
 
     def uninstall():
-        return work.uninstall(place, voice, None, False)
+        return removal.uninstall(place, voice, None, False)
 
     if what == "uninstall":
         install()
@@ -200,7 +201,7 @@ def test_f1_f2_an_install_and_uninstall_cut_anywhere_is_finished_by_the_next(wha
         with faulty(at, *natures[number % 4]):
             try:
                 done = action()
-            except (Killed, OSError, work.Refused):
+            except (Killed, OSError, Refused):
                 done = False
         text = machine.settings.read_bytes()
         json.loads(text)

@@ -67,7 +67,8 @@ def test_a_hint_is_found_by_words_as_by_searching():
         "",
         "?",
     ]
-    from experience_forge.core.phrases import FEW, Before
+    from experience_forge.core.hints import FEW
+    from experience_forge.core.phrases import Before
 
     before = Before(True, True, True, False, True, True)
     fresh = type(phrases)(session_signals.ruleset.load("phrases"))

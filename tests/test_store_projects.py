@@ -8,8 +8,7 @@ import pytest
 
 from experience_forge.clients import claude_files
 from experience_forge.errors import Refused, Text
-from experience_forge.installer import record
-from experience_forge.store import files, home, projects
+from experience_forge.store import files, home, installs, projects
 from experience_forge.store.projects import Project
 
 
@@ -67,7 +66,7 @@ def test_a_record_that_cannot_be_read_is_not_written_over(own_home, monkeypatch,
     """A record of several things is left alone when reading it fails: what is written would hold one of them only."""
     here = home.current()
     projects.record(here, Project("one", "One", "/one", ("one",)))
-    record.put(here.root, {"skill_folder": "/one"})
+    installs.put(here.root, {"skill_folder": "/one"})
     claude_files.keep_block_files(here, [Path("/one/CLAUDE.md")])
     names = {"project": "projects.json", "install": "install.json", "blocks": "projections.json"}
     before = (here.root / names[write]).read_bytes()
@@ -81,7 +80,7 @@ def test_a_record_that_cannot_be_read_is_not_written_over(own_home, monkeypatch,
     monkeypatch.setattr(files, "read_text", failing)
     calls = {
         "project": lambda: projects.record(here, Project("two", "Two", "/two", ("two",))),
-        "install": lambda: record.put(here.root, {"skill_folder": "/two"}),
+        "install": lambda: installs.put(here.root, {"skill_folder": "/two"}),
         "blocks": lambda: claude_files.keep_block_files(here, [Path("/two/CLAUDE.md")]),
     }
     with pytest.raises(Refused):

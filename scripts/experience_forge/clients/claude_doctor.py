@@ -13,7 +13,7 @@ from typing import Any
 from .. import __version__
 from ..errors import ForgeError, Refused
 from ..fast import home as fast_home
-from ..store import files
+from ..store import files, installs
 from ..store.doctor import Finding, finding
 from ..store.home import Home
 from . import claude_files, claude_settings, hook_probe
@@ -35,12 +35,12 @@ class Fired:
 def examine(home: Home) -> list[Finding]:
     """Findings about every install of this home, and about foreign hooks."""
     found: list[Finding] = []
-    installs = _installs(home)
-    if not installs:
+    every = installs.known(home.root)
+    if not every:
         found.append(finding("note", "install", "not_installed"))
-    for install in installs:
+    for install in every:
         found += _install(home, install)
-    found += _foreign(_settings_files(installs))
+    found += _foreign(_settings_files(every))
     return found
 
 
@@ -59,7 +59,7 @@ def fired() -> dict[str, Fired]:
 
 def _install(home: Home, install: Mapping[str, Any]) -> Iterator[Finding]:
     folder = Path(str(install.get("skill_folder", "")))
-    mark = _json(folder / fast_home.RECORD)
+    mark = installs.mark(folder)
     if not mark and install.get("project") and not folder.exists():
         project = folder.parent.parent.parent
         yield finding("warn", "install", "project_gone", path=folder, project=shlex.quote(str(project)))
@@ -97,9 +97,9 @@ def _start(python: str, scripts: Path) -> Iterator[Finding]:
 def repair(home: Home, dry_run: bool = False) -> list[tuple[str, dict[str, str]]]:
     """Compile anew what is damaged in the installs of this home; as `store.doctor.repair`, what was done."""
     done: list[tuple[str, dict[str, str]]] = []
-    for install in _installs(home):
+    for install in installs.known(home.root):
         folder = Path(str(install.get("skill_folder", "")))
-        python = str(_json(folder / fast_home.RECORD).get("python", ""))
+        python = str(installs.mark(folder).get("python", ""))
         damaged = hook_probe.look(python, folder / "scripts").damaged if python else ()
         if not damaged:
             continue
@@ -110,11 +110,6 @@ def repair(home: Home, dry_run: bool = False) -> list[tuple[str, dict[str, str]]
             hook_probe.compile_all(python, folder / "scripts")
         done.append(("would_compile" if dry_run else "did_compile", {"path": str(folder), "count": str(len(damaged))}))
     return done
-
-
-def _installs(home: Home) -> list[dict[str, Any]]:
-    listed = _json(home.root / "install.json").get("installs", [])
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
 def _own_settings(install: Mapping[str, Any], mark: Mapping[str, Any]) -> Iterator[Finding]:

@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ..core import managed_block
 from ..core.managed_block import Edit
 from ..errors import Refused, Text, told
 from ..fast import home as fast_home
 from ..store import files
+from ..store import installs as records
 from ..store.home import Home
 
 TRIES = 3
@@ -52,8 +52,7 @@ class Change:
 
 def installs(home: Home) -> tuple[Install, ...]:
     """Client folders whose own record names this very home; those of the user go before a project's."""
-    listed = _json(home.root / "install.json").get("installs", ())
-    found = [one for one in listed if isinstance(one, dict) and one.get("skill_folder")]
+    found = records.known(home.root)
     usual = Path(fast_home.client_folder())
     found.append({"client_folder": str(usual), "skill_folder": str(usual / "skills" / "experience-forge")})
     result: dict[Path, Install] = {}
@@ -61,7 +60,7 @@ def installs(home: Home) -> tuple[Install, ...]:
         skill = Path(str(one["skill_folder"]))
         folder = Path(str(one.get("client_folder") or skill.parent.parent))
         # From the client's own folder: `install.json` may be of a home that somebody made up, with a record beside it.
-        record = _json(folder / "skills" / "experience-forge" / fast_home.RECORD)
+        record = records.mark(folder / "skills" / "experience-forge")
         if record.get("home") and _same(Path(str(record["home"])), home.root):
             result.setdefault(folder, Install(folder, bool(record.get("hooks")), bool(one.get("project"))))
     mine = tuple(one for one in result.values() if not one.project)
@@ -268,14 +267,6 @@ def _remove(path: Path) -> None:
 
 def _record(home: Home) -> Path:
     return home.root / "projections.json"
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(files.read_text(path))
-    except (OSError, ValueError, Refused, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -6,14 +6,13 @@ is a clone, and a file that somebody edited, are left alone.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..core import rule_text
 from ..errors import Refused
-from ..store import files, ruleset
+from ..store import files, installs, ruleset
 from ..store.home import Home
 from . import claude_files
 from .claude_files import Change
@@ -23,7 +22,7 @@ NAME = "SKILL.md"
 
 def changes(home: Home) -> Iterator[Change]:
     """What the installed copies come to."""
-    for install in _installs(_record(home)):
+    for install in _copies(home):
         path = Path(str(install["skill_folder"])) / NAME
         try:
             before = files.read_bytes(path)
@@ -38,24 +37,12 @@ def changes(home: Home) -> Iterator[Change]:
 def note(home: Home, done: Iterable[Change]) -> None:
     """Note the new bytes where the installer looks for them, so that an update takes them for ours."""
     written = {str(change.path.parent): change.after for change in done if change.after and not change.note}
-    record = _record(home)
-    for install in _installs(record):
+    for install in _copies(home):
         data = written.get(str(install["skill_folder"]))
         if data is not None:
-            install["files"][NAME] = files.sha256(data)
-    if written:
-        files.write_text(home.root / "install.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+            installs.put(home.root, {**install, "files": {**install["files"], NAME: files.sha256(data)}})
 
 
-def _installs(record: dict[str, Any]) -> list[dict[str, Any]]:
-    listed = record.get("installs", ())
-    return [one for one in listed if isinstance(one, dict) and one.get("skill_folder") and not one.get("in_place")
+def _copies(home: Home) -> list[dict[str, Any]]:
+    return [one for one in installs.known(home.root) if not one.get("in_place")
             and isinstance(one.get("files"), dict) and NAME in one["files"]]
-
-
-def _record(home: Home) -> dict[str, Any]:
-    try:
-        data = json.loads(files.read_text(home.root / "install.json"))
-    except (OSError, ValueError, Refused, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}

@@ -5,70 +5,29 @@ The cues are data (`rules/phrases.yaml`); this module compiles and applies them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import Invalid, Text
+from . import clauses
+from .hints import Hints
 from .lazy import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LONG_WORDS = 700
-"""Above this many characters a prompt is a specification: only its beginning and end are read for cues."""
-LONG_HEAD, LONG_TAIL = 400, 250
-START_REACH = 320
 CONTENT_WORDS = 120
 """Longer praise goes on to something else."""
-FEW = 20
-"""Prompts from which looking hints up by words pays; the Stop hook reads fewer."""
-WORD_KEPT, WORDS_KEPT = 24, 20_000
-"""Words of a text that are remembered: how long, how many."""
 COMPLAINT_WORDS, COMPLAINT_HEAD = 300, 160
 """In a prompt above 300 characters a complaint about the work stands at its head: further in, the same words
 describe what is to be built."""
 
-_SENTENCE = Pattern(
-    r"[^.!?。！？;；\n…]*(?:(?<!\.)\.(?![\s.\u4e00-\u9fff]|$)[^.!?。！？;；\n…]*)*(?:[.!?。！？;；…]+|\n+|$)"
-)
-_CLAUSE_END = Pattern(
-    r"[,，、:：—(（)）]+|\s-+\s|\.{2,}|…+| (?=(?:but|because|since|so that|although|though|however|while|whereas) )"
-)
-_CLAUSE_SIGNS = (
-    ",", ":", "-", "(", ")", "..", " but ", " because ", " since ", " so that ", " although ", " though ", " however ",
-    " while ", " whereas ",
-)  # fmt: skip
-"""Where none of these is, ASCII text has no end of a clause within."""
-_ASKS = Pattern(
-    r"^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|question|actually|or)[,:]? )*"
-    r"(?:why|what|how|where|when|which|who|whose|is|are|am|was|were|do(?! not)|does|did|can|could|should"
-    r"|would|will|shall|has|have|any)\b"
-    r"(?! (?:nothing|not|still|no|now|again|also|broken|wrong|empty|missing|incorrect|worse|too)\b)"
-    r"|^\W*(?:(?:ok|okay|so|and|but|hmm+|well|also|then|now|wait|just|sorry|hey|oh|actually|or)[,:]? )*"
-    r"(?:is|are|was|were|do|does|did|has|have|should|would|could|can|ca|wo)n'?t"
-    r" (?:it|this|that|these|those|there|we|you|they|i|he|she|the|my|our|your|its)\b"
-)
-_TAG = Pattern(
-    r"[,，] ?(?:ok(?:ay)?|please|got it|understood|deal|alright|thanks"
-    r"|好吗|好不好|行吗|可以吗|知道了?吗|明白了?吗|懂吗|听到没)\s?[?？]+$"
-)
-"""What softens an order and asks nothing."""
-_BULLET = Pattern(r"^(?:[-*•]|\d+[.)、])\s+")
 _GOES_ON = Pattern(
     r"^(?:(?:please|wait|no|oh|sorry|ok|okay|yes),? )*"
     r"(?:continue|go on|go ahead|resume|proceed|carry on|keep going|try again|yes|ok|done)\b"
     r"|^(?:继续|接着|好了?|可以|执行)|\bbefore you (?:go|continue|start)\b[^.]{0,12}\balso\b|^(?:also|one more thing)\b"
 )
-_ASKED = Pattern(r"(?<![?？])[?？](?![?？])|怎么(?:切换|用|改|做|弄|办|配|处理|写|看)|如何")
-"""A question asks once; `??` exclaims."""
-_ZH_ASKS = Pattern(
-    r"(?:吗|么|呢)[?？。.!！…\s]*$|[?？]\s*$|^(?:那|所以)?(?:为什么|为啥)"
-    r"|^[^，,]*(?:能不能|会不会|是不是|有没有|要不要|可不可以|支不支持|对不对|行不行|怎么(?:切换|用|改|做|弄|办|配|处理|写|看)|如何)"
-)
-
-
 @dataclass(frozen=True)
 class Cue:
     """One general form of the language that marks a correction or a preference."""
@@ -79,6 +38,7 @@ class Cue:
     needs: str
     question: bool
     general: bool
+    unasked: bool
     short: int
     hint: tuple[str, ...]
     find: Pattern
@@ -118,94 +78,6 @@ class Before:
         return needs == "none" or bool(getattr(self, needs))
 
 
-class _Text:
-    """A stretch of the prompt; what damps a cue in it is looked for only when a cue was found."""
-
-    __slots__ = ("_question", "_rules", "calm_in", "sentence", "text")
-
-    def __init__(
-        self, rules: Phrases, text: str, question: bool | None, calm_in: str | None = None, sentence: str | None = None
-    ) -> None:
-        self._rules, self.text, self._question = rules, text, question
-        self.calm_in = text if calm_in is None else calm_in
-        self.sentence = text if sentence is None else sentence
-
-    @property
-    def question(self) -> bool:
-        """Whether it asks."""
-        if self._question is None:
-            self._question = is_question(self.text)
-        return self._question
-
-    def damps(self, cue: Cue) -> bool:
-        """Whether a question, praise, or something merely supposed takes the cue back."""
-        if not cue.question and self.question:
-            return True
-        if cue.kind != "correction":
-            return False
-        rules = self._rules
-        calm = rules.calm.search(self.calm_in) or rules.turned.search(self.sentence)
-        if calm or rules.third_party.search(self.sentence):
-            return True
-        return bool(cue.needs in ("work", "own") and rules.supposed.search(self.text))
-
-
-class _Parts:
-    """A prompt as the cues read it: its start, its sentences, its clauses; each made when first read."""
-
-    def __init__(self, rules: Phrases, plain: str) -> None:
-        self._rules, self._plain = rules, plain
-        self._made: dict[str, list[_Text]] = {}
-        self._describes: bool | None = None
-
-    def __getitem__(self, reads: str) -> list[_Text]:
-        if reads not in self._made:
-            self._made[reads] = {"start": self._start, "sentence": self._sentences, "clause": self._clauses}[reads]()
-        return self._made[reads]
-
-    @property
-    def asks_first(self) -> bool:
-        """Whether the prompt begins with a question: what follows then mostly gives its background."""
-        sentences = self["sentence"]
-        return bool(sentences) and sentences[0].question
-
-    @property
-    def describes(self) -> bool:
-        """Whether the prompt begins with a consent or an order, or asks anything."""
-        if self._describes is None:
-            plain, rules = self._plain, self._rules
-            self._describes = bool(
-                _ASKED.search(plain) or rules.consents.match(plain) or rules.orders.match(plain)
-            )
-        return self._describes
-
-    def _start(self) -> list[_Text]:
-        start = self._plain
-        if start[0] == "@":
-            start = re.sub(r"^(?:@\S+\s+)+", "", start)
-        start = start[:START_REACH]
-        first = next(iter(_SENTENCE.findall(start)), start)
-        return [_Text(self._rules, start, is_question(first.strip()), first[:60])]
-
-    def _sentences(self) -> list[_Text]:
-        texts = (sentence.strip() for text in _looked_at(self._plain) for sentence in _SENTENCE.findall(text))
-        return [_Text(self._rules, text, None) for text in texts if text]
-
-    def _clauses(self) -> list[_Text]:
-        found = []
-        for sentence in self["sentence"]:
-            text = sentence.text
-            if text[-1] in "?？":
-                text = _TAG.sub("", text)
-            whole = text.isascii() and not any(map(text.__contains__, _CLAUSE_SIGNS))
-            cut = [text] if whole else _CLAUSE_END.split(text)
-            parts = [part.strip() for part in cut if part and part.strip()]
-            found += [_Text(self._rules, part, None, sentence=text) for part in parts]
-            if parts and text.rstrip().endswith(("?", "？")):
-                found[-1] = _Text(self._rules, parts[-1], True, sentence=text)
-        return found
-
-
 class Phrases:
     """The compiled cues.
 
@@ -220,11 +92,7 @@ class Phrases:
         sets = {f"{{{name}}}": str(text) for name, text in dict(rules.get("sets") or {}).items()}
         faults: list[Text] = []
         self.cues = tuple(cue for item in rules.get("cues") or () if (cue := _cue(item, sets, faults)))
-        self._hints = _indexed(self.cues)
-        self._by_start: dict[str, list[tuple[str, str, set[int]]]] = {}
-        self._known: dict[str, tuple[tuple[str, set[int]], ...]] = {}
-        self._idle: set[str] = set()
-        self._asked = 0
+        self._hints = Hints(cue.hint for cue in self.cues)
         if faults:
             raise Invalid(Text("errors_entry.phrases_fault"), Text("errors.restore_file"), faults)
         self.calm = Pattern("|".join(f"(?:{text})" for text in rules["calm"]))
@@ -248,21 +116,23 @@ class Phrases:
             words: the person's part of a prompt, pastes and quotations already taken out.
             before: what the agent had done.
         """
-        plain = _plain(words)
+        parts = clauses.Parts(clauses.plain(words))
+        plain = parts.plain
         if not plain:
             return []
         hits: dict[str, Hit] = {}
-        parts = _Parts(self, plain)
-        for number in sorted(self._hinted(plain, parts)):
+        for number in sorted(self._hints.of(_where_cues_are_read(parts))):
             cue = self.cues[number]
             if not before.allows(cue.needs) or (cue.short and len(plain) > cue.short) or cue.kind in hits:
                 continue
-            found = self._first(cue, parts, before, plain)
+            if (cue.unasked and before.asked) or (cue.general and self._describes(parts)):
+                continue
+            found = self._first(cue, parts)
             if found:
                 for kind in (cue.kind, cue.also):
                     if kind and kind not in hits:
                         hits[kind] = Hit(kind, cue.name, found)
-        if "correction" not in hits and before.stopped and self._speaks_up(parts, plain):
+        if "correction" not in hits and before.stopped and self._speaks_up(parts):
             hits["correction"] = Hit("correction", "stopped", plain[:160])
         if _only_a_rule(hits):
             del hits["correction"]
@@ -270,68 +140,40 @@ class Phrases:
             del hits["correction"]
         return list(hits.values())
 
-    def _hinted(self, plain: str, parts: _Parts) -> set[int]:
-        """Numbers of the cues of which a hint stands where cues are read."""
-        texts = _looked_at(plain)
-        if len(texts) > 1 and plain[0] == "@":
-            texts = (*texts, parts["start"][0].text)
-        text = "\n".join(texts)
-        found: set[int] = set()
-        if self._asked < FEW:
-            self._asked += 1
-            for hint, numbers in self._hints[text.isascii()]:
-                if hint in text:
-                    found |= numbers
-            return found
-        known = self._known
-        for token in set(text.split()) - self._idle:
-            held = known.get(token)
-            for hint, numbers in self._held_by(token) if held is None else held:
-                if hint in text:
-                    found |= numbers
-        return found
-
-    def _held_by(self, token: str) -> tuple[tuple[str, set[int]], ...]:
-        """The hints whose longest word is part of this word of a text; remembered, since words come again."""
-        if not self._by_start:
-            for hint, numbers in self._hints[0]:
-                word = max(hint.split(), key=len)
-                self._by_start.setdefault(word[:3], []).append((word, hint, numbers))
-        starts = {token[place : place + size] for size in (1, 2, 3) for place in range(len(token))}
-        some = [item for start in starts for item in self._by_start.get(start, ())]
-        held = tuple((hint, numbers) for word, hint, numbers in some if word in token)
-        if len(token) > WORD_KEPT:
-            return held
-        if len(self._known) + len(self._idle) >= WORDS_KEPT:
-            self._known.clear()
-            self._idle.clear()
-        if held:
-            self._known[token] = held
-        else:
-            self._idle.add(token)
-        return held
-
-    def _first(self, cue: Cue, parts: _Parts, before: Before, plain: str) -> str:
-        far = len(plain) > COMPLAINT_WORDS
-        if before.asked and cue.name.endswith((".no", ".not-this")):
-            return ""
+    def _first(self, cue: Cue, parts: clauses.Parts) -> str:
+        """The first stretch in which the cue holds; empty without one."""
+        far = len(parts.plain) > COMPLAINT_WORDS
         if cue.kind == "correction" and not cue.question and cue.needs != "none" and parts.asks_first:
-            return ""
-        if cue.general and parts.describes:
             return ""
         for part in parts[cue.reads]:
             if not any(map(part.text.__contains__, cue.hint)) or not cue.find.search(part.text):
                 continue
-            if (cue.spoil is not None and cue.spoil.search(part.text)) or part.damps(cue):
+            if (cue.spoil is not None and cue.spoil.search(part.text)) or self._damps(part, cue):
                 continue
-            if far and cue.needs in ("work", "own") and plain.find(part.text) >= COMPLAINT_HEAD:
+            if far and cue.needs in ("work", "own") and parts.plain.find(part.text) >= COMPLAINT_HEAD:
                 continue
             return part.text
         return ""
 
+    def _damps(self, part: clauses.Stretch, cue: Cue) -> bool:
+        """Whether a question, praise, a third party, or something merely supposed takes the cue back."""
+        if not cue.question and part.question:
+            return True
+        if cue.kind != "correction":
+            return False
+        if self.calm.search(part.calm_in) or self.turned.search(part.sentence):
+            return True
+        if self.third_party.search(part.sentence):
+            return True
+        return bool(cue.needs in ("work", "own") and self.supposed.search(part.text))
+
+    def _describes(self, parts: clauses.Parts) -> bool:
+        """Whether the prompt begins with a consent or an order, or asks anything."""
+        return bool(parts.asks or self.consents.match(parts.plain) or self.orders.match(parts.plain))
+
     def _of_other_things(self, plain: str) -> bool:
         """Whether the person takes the blame, has changed their mind, or goes on to the next task."""
-        start = plain[:START_REACH]
+        start = plain[: clauses.START_REACH]
         return bool(self.own_fault.search(start) or self.elsewhere.search(start) or self.moves_on.match(start))
 
     def states(self, words: str, before: Before) -> bool:
@@ -340,14 +182,14 @@ class Phrases:
         Two of five such statements are corrections: too few to call one so, enough to say that an edit
         after it works on the same problem.
         """
-        plain = _plain(words)
-        if not plain or not before.edited or before.asked:
+        parts = clauses.Parts(clauses.plain(words))
+        if not parts.plain or not before.edited or before.asked:
             return False
-        parts = _Parts(self, plain)
-        return not self._of_other_things(plain) and self._states(plain, parts)
+        return not self._of_other_things(parts.plain) and self._states(parts)
 
-    def _states(self, plain: str, parts: _Parts) -> bool:
+    def _states(self, parts: clauses.Parts) -> bool:
         """Whether a short prompt states something, without asking, wishing, praising or consenting."""
+        plain = parts.plain
         return (
             len(plain) <= self.longest
             and bool(self.stated.search(plain))
@@ -358,17 +200,17 @@ class Phrases:
 
     def content(self, words: str) -> bool:
         """Whether a person's words say that all is well and ask for nothing."""
-        plain = _plain(words)
+        plain = clauses.plain(words)
         if not plain or len(plain) > CONTENT_WORDS:
             return False
-        return bool(self.calm.search(plain)) and not is_question(plain)
+        return bool(self.calm.search(plain)) and not clauses.is_question(plain)
 
-    def _speaks_up(self, parts: _Parts, plain: str) -> bool:
+    def _speaks_up(self, parts: clauses.Parts) -> bool:
         """After an interrupt, a statement that denies or contrasts redirects the agent.
 
         It is no question, no praise, no order and no `go on`.
         """
-        if parts.describes or not self.stated.search(plain):
+        if self._describes(parts) or not self.stated.search(parts.plain):
             return False
         sentences = parts["sentence"]
         first = sentences[0]
@@ -380,22 +222,19 @@ class Phrases:
         )
 
 
+def _where_cues_are_read(parts: clauses.Parts) -> str:
+    texts = clauses.looked_at(parts.plain)
+    if len(texts) > 1 and parts.plain[0] == "@":
+        texts = (*texts, parts["start"][0].text)
+    return "\n".join(texts)
+
+
 def _only_a_rule(hits: Mapping[str, Hit]) -> bool:
     """Whether an order not to do something is said for later, by a cue of its own: it blames nothing."""
     if "correction" not in hits or "preference" not in hits:
         return False
     forbids = hits["correction"].detector.endswith(".prohibit")
     return forbids and not hits["preference"].detector.endswith((".always-never", ".told-before", ".always"))
-
-
-def _indexed(cues: tuple[Cue, ...]) -> tuple[list[tuple[str, set[int]]], list[tuple[str, set[int]]]]:
-    """All hints with the numbers of their cues: first every one, then those in ASCII."""
-    holders: dict[str, set[int]] = {}
-    for number, cue in enumerate(cues):
-        for hint in cue.hint:
-            holders.setdefault(hint, set()).add(number)
-    every = list(holders.items())
-    return every, [(hint, numbers) for hint, numbers in every if hint.isascii()]
 
 
 def _cue(item: Any, sets: Mapping[str, str], faults: list[Text]) -> Cue | None:
@@ -410,6 +249,7 @@ def _cue(item: Any, sets: Mapping[str, str], faults: list[Text]) -> Cue | None:
             needs=str(item.get("needs", "after")),
             question=bool(item.get("question", False)),
             general=bool(item.get("general", False)),
+            unasked=bool(item.get("unasked", False)),
             short=int(item.get("short", 0)),
             hint=tuple(str(hint) for hint in item["hint"]),
             find=Pattern(_filled(str(item["pattern"]), sets)),
@@ -426,29 +266,3 @@ def _filled(pattern: str, sets: Mapping[str, str]) -> str:
         for name, text in sets.items():
             pattern = pattern.replace(name, text)
     return pattern
-
-
-def _plain(words: str) -> str:
-    text = words.lower().strip()
-    if not text.isascii():
-        text = text.replace("’", "'").replace("´", "'").replace("\u3000", " ")
-    if text[:1] in "-*•0123456789":
-        text = _BULLET.sub("", text)
-    while "  " in text or "\t" in text:
-        text = text.replace("\t", " ").replace("  ", " ")
-    return text.replace("`", "'")
-
-
-def _looked_at(plain: str) -> tuple[str, ...]:
-    if len(plain) <= LONG_WORDS:
-        return (plain,)
-    return plain[:LONG_HEAD], plain[-LONG_TAIL:]
-
-
-def is_question(text: str) -> bool:
-    """Whether a sentence or clause asks, in either language, with its mark or without."""
-    if text.endswith(("?", "？")):
-        text = _TAG.sub("", text)
-    if text.endswith(("??", "？？")):
-        return bool(_ASKS.match(text))  # a statement with two marks exclaims
-    return text.endswith(("?", "？")) or bool(_ASKS.match(text) or (not text.isascii() and _ZH_ASKS.search(text)))

@@ -14,9 +14,10 @@ from ..clients import ancestry, claude_files, claude_settings
 from ..errors import EXIT_INTERRUPTED, EXIT_NEEDS_CONSENT, EXIT_REFUSED, ForgeError, Text, Usage, told
 from ..fast import home as fast_home
 from ..report import open_streams, silence_broken_streams
+from ..store import installs
 from ..store.home import Home
 from ..usage import Parser
-from . import machine, record, target, work
+from . import machine, preview, removal, target, work
 from .target import Target
 from .texts import Voice, can_ask, language
 
@@ -106,7 +107,7 @@ def _install(source: Path, options: argparse.Namespace, voice: Voice) -> int:
         return EXIT_REFUSED
     _screen(place, voice, asked_for_hooks=hooks)
     if options.dry_run:
-        print(work.preview(place, voice, options.verbose))
+        print(preview.preview(place, voice, options.verbose))
         return 0
     if not options.yes:
         answer = _start(place, voice)
@@ -118,7 +119,7 @@ def _install(source: Path, options: argparse.Namespace, voice: Voice) -> int:
         if answer == "without":
             place = target.make_without_hooks(place)
     whole = work.Installer(place, voice).install()
-    wired = place.hooks and bool(record.of(place.home, place.skill).get("hooks"))
+    wired = place.hooks and bool(installs.of(place.home, place.skill).get("hooks"))
     without = "installed_too_old" if place.client_too_old else "installed_without_hooks"
     oldest = ".".join(map(str, claude_settings.OLDEST_CLIENT))
     without = "installed_hooks_elsewhere" if target.hooks_elsewhere(place) else without
@@ -212,7 +213,7 @@ def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
     if above:
         voice.talk("purge_below", client=above)
         return EXIT_NEEDS_CONSENT
-    count, there = work.entries_in(place.home), place.home.exists()
+    count, there = removal.entries_in(place.home), place.home.exists()
     if options.purge and not options.yes:
         if can_ask():
             _what_goes(place, voice, only, options.purge)
@@ -228,7 +229,7 @@ def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
         if voice.ask("may_uninstall") not in ("y", "yes", "是", "好"):
             voice.line("nothing_done")
             return EXIT_REFUSED
-    whole = work.uninstall(place, voice, only, options.purge)
+    whole = removal.uninstall(place, voice, only, options.purge)
     if options.purge and there and not (place.home / "entries").exists():
         voice.line("purged", path=place.home, count=count)
     if (place.home / "entries").exists():
@@ -238,7 +239,7 @@ def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
 
 def _what_goes(place: Target, voice: Voice, only: Path | None, purge: bool) -> None:
     """Everything that an uninstall takes away, and what stays."""
-    every = record.installs(place.home)
+    every = installs.known(place.home)
     chosen = [one for one in every if only is None or one["skill_folder"] == str(only)]
     last = len(chosen) == len(every)
     if chosen:

@@ -12,7 +12,8 @@ from ..clients import claude_files, claude_settings
 from ..errors import Text, Usage
 from ..fast import home as fast_home
 from ..store import home as store_home
-from . import environment, machine, record, skill
+from ..store import installs
+from . import environment, machine, skill
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Target:
 
     def launchers(self) -> dict[Path, str]:
         """Launcher files with their texts."""
-        folders = record.launched(self.home, self.skill, self.project)
+        folders = installs.launched(self.home, self.skill, self.project)
         return skill.launchers(self.home, folders, environment.python_of(self.venv), self.base)
 
     def mark(self) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def make(source: Path, project: str | None, hooks: bool, rules: bool, *, gone_to
         settings = client_folder / "settings.json"
     else:
         folder = Path(os.path.abspath(os.path.expanduser(project)))
-        known = gone_too and record.of(home, folder / ".claude" / "skills" / skill.NAME)
+        known = gone_too and installs.of(home, folder / ".claude" / "skills" / skill.NAME)
         if not folder.is_dir() and not known:
             raise Usage(Text("errors_install.no_folder", path=folder), Text("errors_install.project_folder"))
         client_folder, settings = folder / ".claude", folder / ".claude" / "settings.local.json"
@@ -128,4 +129,4 @@ def hooks_elsewhere(target: Target) -> bool:
     """Whether the user's own install has hooks already, which act in every project."""
     if not target.project:
         return False
-    return any(one.get("hooks") and not one.get("project") for one in record.installs(target.home))
+    return any(one.get("hooks") and not one.get("project") for one in installs.known(target.home))

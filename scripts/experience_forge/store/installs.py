@@ -1,4 +1,4 @@
-"""The records of the installation: `<home>/install.json`, and `.installed.json` in a skill folder."""
+"""The records of installation: `<home>/install.json`, and the mark `.installed.json` in a skill folder."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 
 from ..errors import Refused
 from ..fast.home import RECORD
-from ..store import files
+from . import files
 
 NAME = "install.json"
 
 
-def installs(home: Path) -> list[dict[str, Any]]:
+def known(home: Path) -> list[dict[str, Any]]:
     """All installs that this data home knows of; an unreadable record counts as none."""
     try:
         return _read(home)
-    except (OSError, Refused):
+    except Refused:
         return []
 
 
 def _read(home: Path) -> list[dict[str, Any]]:
-    """As `installs`; raises when the file is there and can't be read: writing would lose the other installs."""
+    """As `known`; raises when the file is there and can't be read: writing would lose the other installs."""
     data = files.read_record(home / NAME)
-    found = data.get("installs", []) if isinstance(data, dict) else []
-    return [one for one in found if isinstance(one, dict) and one.get("skill_folder")]
+    found = data.get("installs") if isinstance(data, dict) else None
+    return [one for one in found or () if isinstance(one, dict) and one.get("skill_folder")]
 
 
 def of(home: Path, skill_folder: Path) -> dict[str, Any]:
     """The install in one skill folder; empty when there is none."""
-    return next((one for one in installs(home) if one["skill_folder"] == str(skill_folder)), {})
+    return next((one for one in known(home) if one["skill_folder"] == str(skill_folder)), {})
 
 
 def put(home: Path, install: Mapping[str, Any]) -> None:
@@ -60,7 +60,7 @@ def launched(home: Path, newest: Path | None = None, project: bool = False) -> l
     Args:
         newest: the skill folder of an install that is being made, recorded or not; `project` belongs to it.
     """
-    found = [one for one in installs(home) if lives(one) and one["skill_folder"] != str(newest)]
+    found = [one for one in known(home) if lives(one) and one["skill_folder"] != str(newest)]
     if newest is not None:
         found.append({"skill_folder": str(newest), "project": project})
     found.reverse()
@@ -70,8 +70,8 @@ def launched(home: Path, newest: Path | None = None, project: bool = False) -> l
 def mark(skill_folder: Path) -> dict[str, Any]:
     """The record in a skill folder; empty when there is none."""
     try:
-        data = json.loads(files.read_text(skill_folder / RECORD))
-    except (OSError, ValueError, Refused):
+        data = files.read_record(skill_folder / RECORD)
+    except Refused:
         return {}
     return data if isinstance(data, dict) else {}
 

@@ -1,0 +1,69 @@
+"""What installing, looking ahead and uninstalling have in common."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..clients import claude_settings
+from ..clients.claude_settings import Edited, Trace
+from ..errors import Refused
+from ..store import files
+from . import environment
+from .target import Target
+from .texts import Voice
+
+LOCK_SECONDS = 900.0
+
+
+def edit(text: str | None, wanted: claude_settings.Wanted, before: Trace | None) -> Edited | None:
+    """The settings with what is wanted; None when there is neither a file nor anything to add."""
+    if text is None:
+        if not wanted.hooks and not wanted.rules:
+            return None
+        return claude_settings.add("{}\n", wanted, before or Trace(existed=False))
+    return claude_settings.add(text, wanted, before)
+
+
+def run_inside(target: Target, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run the private environment's Python on this home."""
+    variables = {**os.environ, "EXPERIENCE_FORGE_HOME": str(target.home)}
+    return subprocess.run(
+        [str(environment.python_of(target.venv)), "-I", "-X", "utf8", *arguments],
+        capture_output=True, text=True, encoding="utf-8", errors="replace", env=variables,
+        stdin=subprocess.DEVNULL, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def write_launchers(texts: Mapping[Path, str]) -> None:
+    """Write the commands that start the tool; unchanged bytes are not written."""
+    for path, text in texts.items():
+        data = text.encode("utf-8")
+        if not path.is_file() or files.read_bytes(path) != data:
+            files.write_whole(path, data, 0o755)
+
+
+def one_at_a_time(home: Path, voice: Voice) -> Any:
+    """The lock of the data home's installs, as a context; says so when another run holds it."""
+    path = home / "install.lock"
+    try:
+        with files.locked(path, wait=0.2):
+            pass
+    except Refused:
+        voice.talk("another_runs")
+    return files.locked(path, wait=LOCK_SECONDS)
+
+
+def kept_folder(home: Path) -> Path:
+    """Where this run keeps what a person edited."""
+    return home / "kept" / time.strftime("%Y%m%d-%H%M%S")
+
+
+def hashes(install: Mapping[str, Any]) -> dict[str, str]:
+    """The files that an install wrote, with the hash of each."""
+    known = install.get("files")
+    return {str(name): str(value) for name, value in known.items()} if isinstance(known, dict) else {}
