@@ -49,9 +49,9 @@ def changes_of(home: Home, step: Step, text: Say, keep: str = "") -> list[Change
     return []
 
 
-def merge(home: Home, ids: Sequence[str], text: Say, told: Entry | None = None) -> Change:
+def merge(home: Home, ids: Sequence[str], text: Say, written: Entry | None = None) -> Change:
     """The change that makes one entry of several; errors as `tidying.merged`."""
-    bases, entry = tidying.merged(home, ids, told)
+    bases, entry = tidying.merged(home, ids, written)
     lines = [text("tidy.summary_merge", ids=", ".join(entry.parents), id=entry.id)]
     lines += [text("tidy.observed" if times != 1 else "tidy.observed_once", id=name, times=times, sessions=sessions)
               for name, times, sessions in tidy.counted([base.entry for base in bases])]
@@ -98,7 +98,7 @@ def doubts(home: Home, change: Change, text: Say) -> list[str]:
     return found
 
 
-def checked(told: Entry) -> Entry:
+def checked(written: Entry) -> Entry:
     """A text that somebody wrote for a merged entry, when it may be proposed.
 
     Raises:
@@ -106,20 +106,20 @@ def checked(told: Entry) -> Entry:
         Invalid: when the poisoning gate blocks it.
     """
     held: dict[str, int] = {}
-    for part in (told.title, *told.aliases, *(body for _, body in told.sections)):
+    for part in (written.title, *written.aliases, *(body for _, body in written.sections)):
         held.update(redaction.clean(part)[1])
     if held:
         raise Refused(
             Text("errors_entry.holds_secret", kinds=sorted(held)), Text("errors_entry.not_the_value")
         )
-    found = vet.vet_entry(told, ruleset.load("poison"), wording.spoken())
+    found = vet.vet_entry(written, ruleset.load("poison"), wording.spoken())
     blocked = [
         Text("errors.field_reason", field=one.field, reason=reason)
         for one in found if one.verdict == "block" for reason in one.reasons
     ]
     if blocked:
         raise Invalid(Text("errors_entry.text_blocked"), Text("errors.take_out"), blocked)
-    return told
+    return written
 
 
 def checked_text(name: str, description: str, text: str) -> None:
