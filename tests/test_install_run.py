@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from experience_forge.clients import claude_settings
-from experience_forge.installer import target, work
+from experience_forge.installer import removal, target, work
 from experience_forge.installer.texts import Voice
 from experience_forge.store import files
 from install_helpers import ROOT, Machine
@@ -434,7 +434,7 @@ def test_killed_at_any_step(own_home, monkeypatch, tmp_path, share):
     place = target.make(ROOT, None, True, True)
     voice = Voice(ROOT / "rules")
     total = count_calls(lambda: work.Installer(place, voice).install(), stop_at=None)
-    work.uninstall(place, voice, None, False)
+    removal.uninstall(place, voice, None, False)
     assert machine.settings.read_bytes() == USER_SETTINGS
     machine.ready_environment()
     with pytest.raises(Killed):
@@ -442,7 +442,7 @@ def test_killed_at_any_step(own_home, monkeypatch, tmp_path, share):
     json.loads(machine.settings.read_bytes())
     work.Installer(place, voice).install()
     assert machine.settings.read_bytes().count(claude_settings.MARK.encode()) == len(claude_settings.EVENTS)
-    work.uninstall(place, voice, None, False)
+    removal.uninstall(place, voice, None, False)
     assert machine.settings.read_bytes() == USER_SETTINGS
 
 

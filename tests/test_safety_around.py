@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -42,20 +41,24 @@ def large(tmp_path_factory):
     return folder
 
 
+MEASURE = """
+import json, os, subprocess, sys
+process = subprocess.Popen(json.loads(sys.argv[1]), stdin=0, stdout=2, stderr=2)
+_, status, used = os.wait4(process.pid, 0)
+print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss]))
+"""
+
+
 def cost(command, data, environ):
     """CPU seconds of one process, the least of three, and the most memory that it took, in MB."""
     least, most = 99.0, 0
     for _ in range(3):
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
-            given.write(data)
-            given.seek(0)
-            process = subprocess.Popen(command, stdin=given, stdout=said, stderr=said, env=environ)
-            # Not the usage of all children: the largest of those so far may be another test's.
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            said.seek(0)
-            assert process.returncode == 0, said.read()
-        least, most = min(least, used.ru_utime + used.ru_stime), max(most, used.ru_maxrss)
+        # A child counts the memory of whoever started it until it runs its own program: a small one starts it here.
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", MEASURE, json.dumps(command)],
+                              input=data, capture_output=True, env=environ, check=False)  # fmt: skip
+        status, seconds, memory = json.loads(done.stdout)
+        assert status == 0, done.stderr
+        least, most = min(least, seconds), max(most, memory)
     return least, most * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
