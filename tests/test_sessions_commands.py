@@ -121,6 +121,14 @@ def test_scan_lists_what_came_back_and_writes_no_memory(projects, capsys):
     assert kept[0]["path"].endswith("one.jsonl") and kept[0]["line"] > 0 and len(kept[0]["excerpt"]) <= 300
 
 
+def test_evidence_with_odd_line_ends_is_read_again():
+    """A quote that holds U+2028 or a form feed, which only look like line ends, is kept and read as one record."""
+    where = home.current()
+    quote = "one\u2028two\x85three\x0cfour"
+    evidence.put(where, "one", [{"excerpt": quote}, {"excerpt": "next"}])
+    assert [item["excerpt"] for item in evidence.get(where, "one")] == [quote, "next"]
+
+
 DRAFT = """---
 title: Round money late
 kind: pitfall

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..core import answers, scoring
+from ..core import answers, json_lines, scoring
 from ..errors import ForgeError
 from ..fast import spool
 from . import config, derived, entries, evidence, files, positions, session_signals
@@ -220,12 +220,8 @@ def _answers(home: Home, after: str) -> Iterable[dict[str, Any]]:
             data = path.read_bytes()
             if b'"answer"' not in data:
                 continue
-            for line in data.splitlines():
-                try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(record, dict) and record.get("what") == "answer" and str(record.get("at", "")) > after:
+            for record in json_lines.objects(data):
+                if record.get("what") == "answer" and str(record.get("at", "")) > after:
                     yield record
 
 
@@ -254,15 +250,7 @@ def _read(home: Home) -> list[dict[str, Any]]:
         text = files.read_text(_path(home))
     except FileNotFoundError:
         return []
-    found = []
-    for line in text.splitlines():
-        try:
-            item = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(item, dict) and item.get("session") and item.get("at"):
-            found.append(item)
-    return found
+    return [item for item in json_lines.objects(text) if item.get("session") and item.get("at")]
 
 
 def _write(home: Home, items: list[dict[str, Any]]) -> None:

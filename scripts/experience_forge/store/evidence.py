@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core import json_lines
 from . import files, redaction
 from .home import Home
 
@@ -53,15 +54,7 @@ def get(home: Home, session: str) -> list[dict[str, Any]]:
         text = files.read_text(path_of(home, session))
     except FileNotFoundError:
         return []
-    found = []
-    for line in text.splitlines():
-        try:
-            item = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(item, dict):
-            found.append(item)
-    return found
+    return list(json_lines.objects(text))
 
 
 def path_of(home: Home, session: str) -> Path:
