@@ -6,7 +6,6 @@ import argparse
 
 from .. import shared
 from ..report import Output
-from ..store import home, projects, recall_switch
 
 HELP = "let recall speak again in this session or project"
 EPILOG = """examples:
@@ -25,11 +24,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
-    where = home.current()
-    shared.begin(where)
-    scope, name = recall_switch.target(where, args.session, args.project)
-    if not args.dry_run:
-        recall_switch.switch(where, scope, name, on=True)
-    out.data({"recall": "on", "scope": scope, "of": name, "dry_run": args.dry_run})
-    out.say(f"recall.on_{scope}", of=projects.current(where).name if scope == "project" else name)
+    shared.switch_recall(args.session, args.project, args.dry_run, out, on=True)
     return 0
