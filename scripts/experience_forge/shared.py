@@ -13,20 +13,7 @@ from .clients import claude_code
 from .core import changes
 from .errors import ForgeError, Refused, Text, told
 from .model import Consent
-from .report import Output
-from .store import (
-    derived,
-    entries,
-    files,
-    home,
-    library,
-    log,
-    projects,
-    proposals,
-    recall_switch,
-    settle,
-    tidying,
-)  # fmt: skip
+from .store import derived, entries, files, library, log, proposals, settle, tidying
 from .store.home import Home
 from .store.library import Applied
 from .store.proposals import Proposal
@@ -133,24 +120,3 @@ def active_entry(home: Home, entry_id: str, talk: Callable[[str], None]) -> entr
             Text("errors.other_bytes_hint"),
         )
     return stored
-
-
-def switch_recall(session: str, project: bool, dry_run: bool, out: Output, *, on: bool) -> None:
-    """What `on` and `off` do: switch recall in a session or a project, and say so.
-
-    Args:
-        session: the id of a session; empty for the one that this runs in.
-        project: whether the project of this folder is meant instead.
-
-    Raises:
-        Usage: when no session is to be seen.
-        Refused: for a session that nobody knows, or when it can't be written.
-    """
-    where = home.current()
-    begin(where)
-    state = "on" if on else "off"
-    scope, name = recall_switch.target(where, session, project)
-    if not dry_run:
-        recall_switch.switch(where, scope, name, on=on)
-    out.data({"recall": state, "scope": scope, "of": name, "dry_run": dry_run})
-    out.say(f"recall.{state}_{scope}", of=projects.current(where).name if scope == "project" else name)

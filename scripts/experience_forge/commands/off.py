@@ -6,6 +6,7 @@ import argparse
 
 from .. import shared
 from ..report import Output
+from ..store import home, recall_switch
 
 HELP = "keep recall silent in this session or project; guards stay"
 EPILOG = """examples:
@@ -24,5 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
-    shared.switch_recall(args.session, args.project, args.dry_run, out, on=False)
+    where = home.current()
+    shared.begin(where)
+    done = recall_switch.switched(where, args.session, args.project, on=False, dry_run=args.dry_run)
+    out.data({"recall": "off", "scope": done.scope, "of": done.name, "dry_run": args.dry_run})
+    out.say(f"recall.off_{done.scope}", of=done.shown)
     return 0

@@ -6,6 +6,7 @@ import argparse
 
 from .. import shared
 from ..report import Output
+from ..store import home, recall_switch
 
 HELP = "let recall speak again in this session or project"
 EPILOG = """examples:
@@ -24,5 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
-    shared.switch_recall(args.session, args.project, args.dry_run, out, on=True)
+    where = home.current()
+    shared.begin(where)
+    done = recall_switch.switched(where, args.session, args.project, on=True, dry_run=args.dry_run)
+    out.data({"recall": "on", "scope": done.scope, "of": done.name, "dry_run": args.dry_run})
+    out.say(f"recall.on_{done.scope}", of=done.shown)
     return 0

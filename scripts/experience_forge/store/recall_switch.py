@@ -3,10 +3,32 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from ..errors import Text, Usage
 from . import config, known_sessions, ledger, projects, recall_index
 from .home import Home
+
+
+@dataclass(frozen=True)
+class Switched:
+    """What was switched: `scope` is `session` or `project`, `name` its id, `shown` how a person calls it."""
+
+    scope: str
+    name: str
+    shown: str
+
+
+def switched(home: Home, session: str, project: bool, *, on: bool, dry_run: bool) -> Switched:
+    """Switch recall where it is meant to be switched, or tell what that would be.
+
+    Raises:
+        Usage, Refused: as `target` and `switch` do.
+    """
+    scope, name = target(home, session, project)
+    if not dry_run:
+        switch(home, scope, name, on=on)
+    return Switched(scope, name, projects.current(home).name if scope == "project" else name)
 
 
 def target(home: Home, session: str, project: bool) -> tuple[str, str]:
