@@ -481,3 +481,60 @@ def test_wishes_consents_and_questions_blame_nothing(text):
 def test_orders_against_what_was_done_and_exclaimed_faults_are_corrections(text):
     """An order not to do so, a fault that is exclaimed rather than asked: said right after work, they correct it."""
     assert "correction" in labels(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hmm the log looks wrong... false alarm, I had the old tab open",
+        "oh no the menu is missing. It was the cache, all fine, sorry",
+        "no but two seconds is a lot, let me think about it",
+        "that number is wrong, but let's park it until Monday",
+        "the first run is worse than the second, that's expected",
+        "The wrong indentation in there doesn't matter",
+        "这次没问题了，一整天都没再报",
+        "先不管这个告警，影响太小了",
+    ],
+)
+def test_what_ends_well_or_is_left_alone_is_no_correction(text):
+    """A false alarm, something expected, or a matter that is put aside blames nobody, whatever words come before."""
+    assert labels(text) == set()
+
+
+@pytest.mark.parametrize("text", ["这次没问题了，但是分页还是错的", "the spacing is wrong, no need to think about it long"])
+def test_a_complaint_beside_good_news_still_counts(text):
+    """Only when nothing is taken exception to afterwards does good news end the matter."""
+    assert "correction" in labels(text)
+
+
+@pytest.mark.parametrize("text", ["两个状态码别写反了", "导出能带上时区吗，有两条记录少了", "注意单位不要弄错了"])
+def test_a_warning_or_a_question_before_a_fact_is_no_correction_in_chinese(text):
+    """`别写反` warns of a mistake that nobody made; what follows `能…吗` tells why it is asked."""
+    assert "correction" not in labels(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("我导师的批注：\n1. 图二不清楚，单位写错了\n2. 结论太长", "我导师的批注："),
+        ("comments by the reviewer:\n- the name is wrong\n- this doesn't work with nulls", "comments by the reviewer:"),
+        ("测试同学提的：\n【P2】列表少了一行", "测试同学提的："),
+    ],
+)
+def test_what_somebody_else_wrote_is_not_the_persons(text, own):
+    """A line that announces a third party's words makes all after it a paste, lists too."""
+    heard = hear(text)
+    assert heard.words == own and heard.pasted
+    assert labels(text) == set()
+
+
+def test_the_persons_own_list_stays_theirs():
+    """A list of wishes under a colon that names nobody else is the person's."""
+    assert "wrong" in hear("still not done:\n- the name is wrong\n- the total is wrong").words
+
+
+def test_what_should_not_be_counts_only_right_after_a_change():
+    """`should not` describes a wish unless the agent has just changed files."""
+    text = "the banner should not cover the menu"
+    assert "correction" in labels(text, before=Before(after=True, work=True, own=True, edited=True))
+    assert labels(text, before=Before(after=True, work=True, own=True)) == set()

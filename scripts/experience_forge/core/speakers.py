@@ -90,6 +90,7 @@ _PASTED_LINE = Pattern(
       | [\w./\\-]+\.\w{1,5}:\d+(?::\d+)?(?:[:\s]|$)           # file:line:
       | (?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\ (?:https?:/)?/\S+ | Failed\ to\ load\ resource: | Uncaught\s
       | (?:---|===|\.\.\.)\s?(?:RUN|PASS|FAIL|SKIP)
+      | !\ \w+\ (?:Error|Warning)\b | ---\w+\ \d+\ of\ 
       | [{}\[\]();,]+\s*$ | "[\w.$-]+"\s?:
       | (?:import|from|const|let|var|func|def|class|return|public|private|static|\#include|package|export|async)\s
           [^\n]*[;{(:=][^\n]{0,40}$
@@ -107,6 +108,13 @@ _INTRODUCED = Pattern(
        [^\n:：]{0,40}\Z""",
     re.X | re.I,
 )
+_BY_OTHERS = Pattern(
+    r"\b(?:reviewer|supervisor|advis[eo]r|professor|colleague|co-?worker|teammate|client|customer|qa|boss|manager|designer"
+    r"|team ?lead)(?:'?s)?\b[^\n:]{0,40}\Z"
+    r"|(?:领导|老板|客户|甲方|同事|同学|导师|老师|评审|审稿人|测试|产品|运营|设计师)[^\n:：，。]{0,16}\Z",
+    re.I,
+)
+"""Who wrote what follows a colon, when it was not the person: a list of theirs is no list of the person's wishes."""
 _LINE_OPENS = Pattern(r"[:：][ \t]*\n")
 INTRODUCED_LONG = 80
 
@@ -229,6 +237,7 @@ def _without_pastes(text: str) -> tuple[str, str]:
         taken.append(match.group(0))
         return PASTE_PLACE
 
+    text = _without_others(text, taken)
     rest = _TAG_BLOCK.sub(take, _FENCE.sub(take, text)) if "<" in text or "``" in text or "~~" in text else text
     introduced = _introduced(rest) if len(rest) > INTRODUCED_LONG and "\n" in rest else -1
     if 0 < introduced < len(rest) - INTRODUCED_LONG and not _is_list(rest[introduced:]):
@@ -240,6 +249,15 @@ def _without_pastes(text: str) -> tuple[str, str]:
         rest = rest[: listed.start()]
     kept = _own_lines(rest, taken)
     return kept, "\n".join(taken)
+
+
+def _without_others(text: str, taken: list[str]) -> str:
+    """The text without what a line announces as somebody else's words, to the end."""
+    opens = _LINE_OPENS.search(text)
+    if opens is None or not _BY_OTHERS.search(text[max(0, opens.start() - 60) : opens.start()].rpartition("\n")[2]):
+        return text
+    taken.append(text[opens.end() :])
+    return text[: opens.end()]
 
 
 def _introduced(text: str) -> int:
