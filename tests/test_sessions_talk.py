@@ -501,7 +501,9 @@ def test_what_ends_well_or_is_left_alone_is_no_correction(text):
     assert labels(text) == set()
 
 
-@pytest.mark.parametrize("text", ["这次没问题了，但是分页还是错的", "the spacing is wrong, no need to think about it long"])
+@pytest.mark.parametrize(
+    "text", ["这次没问题了，但是分页还是错的", "the spacing is wrong, no need to think about it long"]
+)
 def test_a_complaint_beside_good_news_still_counts(text):
     """Only when nothing is taken exception to afterwards does good news end the matter."""
     assert "correction" in labels(text)
