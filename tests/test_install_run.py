@@ -192,6 +192,17 @@ def test_pasted_snippet_is_taken_over(machine):
     assert json.loads(machine.settings.read_text(encoding="utf-8")) == {}
 
 
+def test_hooks_that_could_not_be_wired(machine):
+    """When settings were left alone, it is said that hooks asked for do nothing yet, and which command wires them."""
+    machine.settings.write_text("// x", encoding="utf-8")
+    done = machine.run("--yes", "--hooks")
+    assert "then run install.py --hooks again: until then the hooks do nothing" in done.stderr
+    assert "the hooks are not wired yet" in done.stdout and "--hooks to have them" not in done.stdout
+    assert "run install.py --hooks again" in machine.run("--dry-run", "--hooks").stdout
+    without = machine.run("--yes", "--no-hooks")
+    assert "by hand, then all of it works" in without.stderr and "--hooks to have them" in without.stdout
+
+
 def test_file_made_by_us_goes(machine):
     """Settings that did not exist before do not exist afterwards."""
     assert machine.run("--yes", "--hooks").returncode == 0
@@ -261,6 +272,16 @@ def test_project_install(machine, tmp_path):
     assert claude_settings.MARK not in local.read_text(encoding="utf-8")
     assert machine.run("--uninstall").returncode == 0
     assert list(project.rglob("*.json")) == [] and not machine.skill.exists()
+
+
+def test_project_of_the_present_folder(machine, tmp_path):
+    """--project without a folder means the present one, for an install and an uninstall alike."""
+    project = tmp_path / "project"
+    project.mkdir()
+    assert machine.run("--yes", "--project", cwd=project).returncode == 0
+    assert (project / ".claude" / "skills" / "experience-forge" / "SKILL.md").exists() and not machine.skill.exists()
+    assert machine.run("--uninstall", "--project", cwd=project).returncode == 0
+    assert not (project / ".claude" / "skills").exists()
 
 
 def test_uninstall_of_one_project(machine, tmp_path):

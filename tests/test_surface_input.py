@@ -189,3 +189,56 @@ def test_a_very_long_word_is_told_by_its_ends(capsys):
     assert cli.main(["show", "1" * 5000]) in (1, 2, 5)
     err = capsys.readouterr().err
     assert len(err) < 600 and "…" in err
+
+
+@pytest.mark.parametrize("line", [
+    "recall x --limit 0", "recall x --limit -1", "log x --limit 0", "scan --limit 0", "scan --draft 0",
+    "digest --days 0", "tune --sessions -1",
+])  # fmt: skip
+def test_a_number_below_one_is_no_number(line, capsys):
+    """Where a command counts, nothing below 1 is taken for an answer."""
+    assert cli.main(line.split()) == 2
+    assert "no whole number from 1 on" in capsys.readouterr().err
+
+
+def test_a_week_longer_than_the_calendar(capsys):
+    """A number of days that reaches before the first year means everything, and is no bug."""
+    assert cli.main(["digest", "--days", "99999999"]) == 0
+
+
+HANDED = ["draft --from", "recall --error", "redact", "vet", "restore"]
+
+
+@pytest.mark.parametrize("line", HANDED)
+def test_a_folder_in_place_of_a_file(line, tmp_path, capsys):
+    """A folder handed in as a file is named, with what to give instead; nothing of the user's is to be moved."""
+    assert cli.main([*line.split(), str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert f"{tmp_path} is not a file" in told and "hint: " in told and "aside" not in told
+
+
+@pytest.mark.parametrize("line", ["draft --from", "redact", "vet"])
+def test_bytes_that_are_no_text(line, tmp_path, capsys):
+    """What is handed in and is no text is invalid data, exit 5, with the place."""
+    path = tmp_path / "given"
+    for given, told in ((b"ab\xff", "is not UTF-8 (byte 2)"), (b"a\0b", "holds NUL bytes")):
+        path.write_bytes(given)
+        assert cli.main([*line.split(), str(path)]) == 5
+        assert told in capsys.readouterr().err
+
+
+@posix
+def test_a_pipe_that_the_shell_names():
+    """What a shell hands over as `<(...)` is read like a file."""
+    code, out, _ = shell("mkfifo pipe && (echo hello >pipe &) && FORGE redact pipe")
+    assert (code, out) == (0, "hello\n")
+
+
+def test_a_domain_that_is_not_listed(tmp_path, capsys):
+    """A domain that a person names is refused with those that there are, by `draft` as by `move`; nothing is kept."""
+    path = tmp_path / "draft.md"
+    path.write_text("---\ntitle: Use pnpm\nkind: preference\n---\n**Rule** a\n**Why** b\n**How** c\n", encoding="utf-8")
+    assert cli.main(["draft", "--from", str(path), "--track", "domain", "--domain", "pyhton"]) == 2
+    told = capsys.readouterr().err
+    assert "there is no domain 'pyhton'" in told and "python" in told
+    assert not proposals.all(home.current())

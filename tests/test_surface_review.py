@@ -228,3 +228,17 @@ def test_an_edit_with_an_unknown_key_is_refused_and_kept(drafted, editor, tmp_pa
     assert terminal.end() == 0
     assert "npm *" in (tmp_path / "given-1").read_text(encoding="utf-8")
     assert "fails_when:" in proposals.all(home.current())[0].text
+
+
+@pytest.mark.parametrize("key", ["c", "d"])
+def test_a_key_typed_before_the_text_was_shown_decides_nothing(drafted, key):
+    """A key pressed twice by impatience decides the first proposal alone: the second was not seen yet."""
+    drafted("Use pnpm in the shop", "Write migrations by hand in the bank")
+    terminal = Terminal(["review"])
+    terminal.expect("> ")
+    terminal.send("c")
+    terminal.send(key)
+    terminal.expect("typed before this text was shown")
+    assert len(proposals.all(home.current())) == 1
+    terminal.send("c")
+    assert terminal.end() == 0 and "2 confirmed, 0 discarded" in terminal.seen

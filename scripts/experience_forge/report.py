@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import re
+import select
 import shutil
 import sys
 import time
@@ -181,6 +182,11 @@ class Output:
         answer = self.stdin.readline()
         return answer.strip() if answer else None
 
+    @property
+    def typed_ahead(self) -> bool:
+        """Whether a person has typed a line already that nothing has asked for yet."""
+        return self.can_ask and _waits(self.stdin)
+
     @contextmanager
     def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:
         """A counter on stderr for long work; yields a function that takes the count done so far.
@@ -237,6 +243,14 @@ _STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 def _tame(text: str) -> str:
     """A text for a terminal: what would steer it is shown in its place."""
     return _STEERS.sub(lambda found: visible.escape(found[0]), text)
+
+
+def _waits(stream: TextIO) -> bool:
+    if os.name == "nt":
+        import msvcrt
+
+        return bool(msvcrt.kbhit())  # type: ignore[attr-defined,unused-ignore]
+    return bool(select.select([stream], [], [], 0)[0])
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .clients import claude_code
-from .core import changes
-from .errors import ForgeError, Refused, Text, told
+from .core import changes, tracks
+from .errors import ForgeError, Refused, Text, Usage, told
 from .model import Consent
-from .store import derived, entries, files, library, log, proposals, settle, tidying
+from .store import config, derived, entries, files, library, log, proposals, ruleset, settle, tidying
 from .store.home import Home
 from .store.library import Applied
 from .store.proposals import Proposal
@@ -50,6 +50,23 @@ def begin(home: Home) -> None:
             project(home)
     except ForgeError as error:
         log.fault("settle", str(error))
+
+
+def domains() -> list[str]:
+    """The names of `rules/tracks.yaml` with the user's own."""
+    return sorted(tracks.rules_of(ruleset.load("tracks"), config.load().get("domains")).domains)
+
+
+def listed_domain(asked: str) -> str:
+    """A domain that a person named, when there is one of that name; empty stays empty.
+
+    Raises:
+        Usage: with the names that there are.
+    """
+    known = domains()
+    if asked and asked not in known:
+        raise Usage(Text("errors.no_domain", domain=asked), Text("errors.one_of_domains", names=", ".join(known)))
+    return asked
 
 
 def carry_out(home: Home, proposal: Proposal, consent: Consent) -> Done:

@@ -139,7 +139,7 @@ def outdate(home: Home, entry_id: str, reason: str, text: Say) -> Change:
     Raises:
         Refused: when it is not active.
     """
-    base = tidying.base_of(home, entry_id)
+    base, reason = tidying.base_of(home, entry_id), reason[:300]
     if base.entry.status is not Status.ACTIVE:
         raise Refused(
             Text("errors_entry.status_already", id=entry_id, status=Text(f"errors.status_{base.entry.status.value}")),
@@ -148,7 +148,7 @@ def outdate(home: Home, entry_id: str, reason: str, text: Say) -> Change:
     before, after = told(Text("errors.status_active")), "⚠ " + told(Text("errors.status_outdated"))
     values = {"id": entry_id, "before": before, "after": after, "reason": reason}
     summary = text("tidy.summary_status", **values)
-    return merging.status(base, Status.OUTDATED, reason[:300], journal.now()[:10], summary)
+    return merging.status(base, Status.OUTDATED, reason, journal.now()[:10], summary)
 
 
 def propose(home: Home, step_id: str, change: Change, warnings: Sequence[str] = ()) -> Proposal:

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     shared.begin(where)
     today = datetime.date.fromisoformat(journal.now()[:10])
-    since = (today - datetime.timedelta(days=args.days)).isoformat()
+    since = (today - datetime.timedelta(days=min(args.days, today.toordinal() - 1))).isoformat()
     library = entries.load_all(where)
     by_id = library.by_id()
     records = [r for r in journal.read(where) if r.get("what") == "change" and str(r.get("at", ""))[:10] >= since]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from .. import drafting, shared
 from ..core import drafts
-from ..errors import Refused, Text, Usage
+from ..errors import Text, Usage
 from ..model import Kind, Track
 from ..report import Output
-from ..store import files, home, templates
+from ..store import files, handed, home, templates
 from ..store.launcher import confirm_command
 
 HELP = "draft one or more entries; nothing is written to memory"
@@ -62,8 +61,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if len(given) > 1 and (args.revise or args.replace_draft):
         raise Usage(Text("errors.one_entry_only"), Text("errors.one_entry_only_hint"))
     options = drafting.Options(
-        track=args.track, domain=args.domain, project=args.project, session=args.session, revise=args.revise,
-        replace=args.replace_draft, language=out.language, imported=args.imported,
+        track=args.track, domain=shared.listed_domain(args.domain), project=args.project, session=args.session,
+        revise=args.revise, replace=args.replace_draft, language=out.language, imported=args.imported,
     )
     # All are checked before the first is kept: a fault in the third leaves no half of the input behind.
     prepared = [drafting.prepare(where, one, options) for one in given]
@@ -77,10 +76,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 def _text(source: str) -> str:
     if source == "-":
         return sys.stdin.read(files_limit())
-    try:
-        return files.read_text(Path(source))
-    except FileNotFoundError:
-        raise Refused(Text("errors.no_file", path=source), Text("errors.check_path_stdin")) from None
+    return handed.text(source)
 
 
 def files_limit() -> int:

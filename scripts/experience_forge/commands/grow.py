@@ -15,7 +15,7 @@ from ..core.rendering import Safe
 from ..errors import Refused, Text, Usage
 from ..model import Entry, Track
 from ..report import Output
-from ..store import config, effects, entries, files, grown, home, journal, ruleset, templates, tidying
+from ..store import config, effects, entries, grown, handed, home, journal, ruleset, templates, tidying
 from ..store.launcher import confirm_command
 
 HELP = "propose a skill, slash command or agent made of five or more entries that act together"
@@ -143,7 +143,7 @@ def _propose(
     if form != "command" and len(prompts) < rules["prompts_least"]:
         raise Usage(out.text("tidy.grow_prompts_needed", least=rules["prompts_least"]),
                     out.text("tidy.grow_prompts_hint"))
-    text = sys.stdin.read() if args.source == "-" else files.read_text(Path(args.source))
+    text = sys.stdin.read() if args.source == "-" else handed.text(args.source)
     skill = growing.parse(text, [entry.id for entry in chosen], rules, form, name)
     tidy_steps.checked_text(skill.name, skill.description, skill.text)
     summary = [out.text(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from .. import shared, tidy_steps
 from ..core import changes, codec
 from ..model import Entry
 from ..report import Output
-from ..store import files, home
+from ..store import handed, home
 from ..store.launcher import confirm_command
 
 HELP = "propose one entry in place of several; their ids lead to it from then on"
@@ -64,4 +63,4 @@ def _warn(doubts: list[str], out: Output) -> None:
 def _told(source: str | None) -> Entry | None:
     if not source:
         return None
-    return tidy_steps.checked(codec.parse(sys.stdin.read() if source == "-" else files.read_text(Path(source))))
+    return tidy_steps.checked(codec.parse(sys.stdin.read() if source == "-" else handed.text(source)))

@@ -6,11 +6,11 @@ import argparse
 import dataclasses
 
 from .. import shared
-from ..core import changes, codec, tracks
+from ..core import changes, codec
 from ..errors import Refused, Text, Usage
 from ..model import Entry, Track
 from ..report import Output
-from ..store import afterwards, config, home, journal, projects, ruleset
+from ..store import afterwards, home, journal, projects
 from ..store.launcher import confirm_command
 
 HELP = "propose to move an entry to another track, domain or project"
@@ -77,15 +77,10 @@ def _place(entry: Entry, out: Output) -> str:
 
 
 def _domain(track: Track, asked: str, present: str) -> str:
-    known = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains")).domains
     domain = asked or present
     if track is Track.DOMAIN and not domain:
-        raise Usage(Text("errors.needs_domain"), Text("errors.one_of", names=", ".join(sorted(known))))
-    if domain and domain not in known:
-        raise Usage(
-            Text("errors.no_domain", domain=domain), Text("errors.one_of_domains", names=", ".join(sorted(known)))
-        )
-    return domain
+        raise Usage(Text("errors.needs_domain"), Text("errors.one_of", names=", ".join(shared.domains())))
+    return shared.listed_domain(domain)
 
 
 def _project(where: home.Home, asked: str) -> str:

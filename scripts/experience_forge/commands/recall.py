@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from .. import shared
+from .. import shared, usage
 from ..clients import meaning
-from ..errors import Refused, Text, Usage
+from ..errors import Text, Usage
 from ..report import Output
-from ..store import files, fresh_here, home, projects, recall_search
+from ..store import fresh_here, handed, home, projects, recall_search
 
 HELP = "find the entries that fit a question, or an error"
 EPILOG = """examples:
@@ -35,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scope", choices=("here", "all", "global"), default="here",
                         help="here: this project and what has none (default); all: every project; global: no project")
     parser.add_argument("--all", action="store_true", help="also outdated entries, marked")
-    parser.add_argument("--limit", type=int, default=5, help="at most so many entries (default 5)")
+    parser.add_argument("--limit", type=usage.positive, default=5, help="at most so many entries (default 5)")
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     cosines, state = meaning.cosines(where, text)
     found = recall_search.search(
         where, text, error=bool(args.error), projects=scope, outdated=args.all,
-        limit=max(1, min(args.limit, 50)), cosines=cosines,
+        limit=min(args.limit, 50), cosines=cosines,
     )
     fresh = {one.id: fresh_here.state(where, one.id, one.kind, one.project) for one in found}
     out.data({"query": text[:2000], "meaning": state, "entries": [
@@ -81,10 +80,7 @@ def _text(args: argparse.Namespace) -> str:
         return str(args.query)
     if args.error == "-":
         return sys.stdin.read(LIMIT)
-    try:
-        return files.read_bytes(Path(args.error)).decode("utf-8", "replace")
-    except FileNotFoundError:
-        raise Refused(Text("errors.no_file", path=args.error), Text("errors.no_log")) from None
+    return handed.data(args.error, "errors.no_log").decode("utf-8", "replace")
 
 
 def _scope(where: home.Home, scope: str) -> tuple[str, ...]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
-from ..errors import Invalid, Refused, Text
+from ..errors import Invalid, Text
 from ..report import Output
-from ..store import files, redaction
+from ..store import handed, redaction
 
 HELP = "show a text without secrets and personal data, as every draft and entry is kept"
 EPILOG = """examples:
@@ -33,7 +32,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Writes no file besides the key of the fingerprints, at first use."""
     if args.jsonl:
         return _filter(out)
-    text = files.read_text(_existing(args.file)) if args.file not in (None, "", "-") else out.stdin.read()
+    text = handed.text(args.file, "errors.utf8_file") if args.file not in (None, "", "-") else out.stdin.read()
     cleaned, counts = redaction.clean(text)
     out.data({"text": cleaned, "counts": counts})
     if not out.as_json:
@@ -48,15 +47,6 @@ def summary(out: Output, counts: dict[str, int]) -> str:
         return out.text("redact.nothing")
     kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
     return out.text("redact.removed", count=sum(counts.values()), kinds=kinds)
-
-
-def _existing(name: str) -> Path:
-    path = Path(name)
-    if not path.exists():
-        raise Refused(Text("errors.no_file", path=path), Text("errors.utf8_file"))
-    if not path.is_file():
-        raise Refused(Text("errors.not_a_file", path=path), Text("errors.utf8_file"))
-    return path
 
 
 def _filter(out: Output) -> int:

@@ -34,6 +34,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
+    if Path(args.file).expanduser().is_dir():
+        raise Refused(Text("errors.not_a_file", path=args.file), Text("errors.check_path"))
     try:
         backup = archive.read(Path(args.file).expanduser())
     except FileNotFoundError:

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     for number, proposal in enumerate(chosen, 1):
         change = out.word("change", proposal.change)
         out.line(out.text("review.heading", number=number, count=len(chosen), id=_named(proposal), change=change))
-        answer, last = _one(where, proposal, last, failed, out)
+        answer, last = _one(where, proposal, last, failed, number > 1, out)
         if answer == "q":
             break
         counts[answer] += 1
@@ -77,22 +77,29 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return EXIT_REFUSED if failed else EXIT_DONE
 
 
-def _one(where: Home, proposal: Proposal, last: str, failed: set[str], out: Output) -> tuple[str, str]:
+def _one(
+    where: Home, proposal: Proposal, last: str, failed: set[str], follows: bool, out: Output
+) -> tuple[str, str]:
     """Present one proposal until it is decided; returns the key that decided it, and what was done in one line.
 
     Args:
         last: what was done before, to be said again above the keys when a long text has moved it away.
         failed: ids of proposals whose confirmation failed and was not made good; kept up to date here.
+        follows: another one was shown before: a key that waits already was meant for that.
     """
-    shown = ""
+    shown, early = "", False
     while True:
         if proposal.digest != shown:
+            early = (follows or bool(shown)) and out.typed_ahead
             rows = _present(where, proposal, out)
             shown = proposal.digest
             if last and rows >= out.height - 2:
                 out.talk(out.text("review.before", what=last))
         keys = _keys(proposal)
-        key = _key(out.ask(_offered(keys, out)), keys, out)
+        key, ahead, early = _key(out.ask(_offered(keys, out)), keys, out), early, False
+        if ahead and key in ("c", "d"):
+            out.talk(out.text("review.typed_ahead"))
+            continue
         if key == "c":
             last = _confirm(where, proposal, out)
             (failed.discard if last else failed.add)(proposal.id)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import usage
 from ..core import body, findings, layout
 from ..core.findings import Finding
 from ..errors import ForgeError, Refused, Text, Usage
@@ -41,15 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", default="", metavar="WHEN", help="sessions changed since then: 7d, 24h, 2026-01-31")
     parser.add_argument("--project", default="", metavar="NAME", help="sessions whose folder or project holds this")
     parser.add_argument("--session", default="", metavar="ID", help="one session")
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="show at most N (default 10)")
-    parser.add_argument("--draft", type=int, default=0, metavar="N", help="go on with candidate N of this list")
+    parser.add_argument("--limit", type=usage.positive, default=10, metavar="N", help="show at most N (default 10)")
+    parser.add_argument("--draft", type=usage.positive, default=0, metavar="N",
+                        help="go on with candidate N of this list")
     parser.add_argument("--dry-run", action="store_true", help="remember nothing: no positions, no evidence")
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
-    if args.limit < 1 or args.draft < 0:
-        raise Usage(Text("errors.numbers_from_one"), Text("errors.see", command="experience-forge scan --help"))
     where = home.current()
     paths = _paths(args)
     with out.progress(out.text("scan.progress"), len(paths)) as advance:

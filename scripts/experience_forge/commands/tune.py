@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from .. import shared
+from .. import shared, usage
 from ..core import changes, drafts, tuning
 from ..core.changes import Change
 from ..core.scoring import family
@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("--propose", action="store_true", help="make the proposal that follows from the counts")
     parser.add_argument("--set", action="append", default=[], metavar="FILE.PATH=VALUE", help="propose this value")
-    parser.add_argument("--sessions", type=int, default=60, help="transcripts to score anew, the newest first")
+    parser.add_argument("--sessions", type=usage.positive, default=60,
+                        help="transcripts to score anew, the newest first")
     parser.add_argument("--dry-run", action="store_true", help="print what would be proposed")
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 from ..core import vet
-from ..errors import Invalid, Refused, Text
+from ..errors import Invalid, Text
 from ..report import Output
-from ..store import files, ruleset
+from ..store import handed, ruleset
 
 HELP = "judge a text for poison: block, warn or clean, with the reasons"
 EPILOG = """examples:
@@ -49,14 +48,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
 def _text(args: argparse.Namespace, out: Output) -> str:
     if args.text is not None:
         return str(args.text)
-    if args.file is None:
+    if args.file in (None, "-"):
         return out.stdin.read()
-    path = Path(args.file)
-    if not path.exists():
-        raise Refused(Text("errors.no_file", path=path), Text("errors.utf8_file"))
-    if not path.is_file():
-        raise Refused(Text("errors.not_a_file", path=path), Text("errors.utf8_file"))
-    return files.read_text(path)
+    return handed.text(args.file, "errors.utf8_file")
 
 
 def _filter(out: Output, rules: dict[str, Any]) -> int:

@@ -44,7 +44,8 @@ def parser() -> Parser:
     add("--hooks", dest="hooks", action="store_true", default=None, help="wire the hooks")
     add("--no-hooks", dest="hooks", action="store_false", help="no hooks: the skill works when you call it")
     add("--no-rules", action="store_true", help="offer no permission rules")
-    add("--project", metavar="DIR", help="install into DIR/.claude instead of your own client folder")
+    add("--project", metavar="DIR", nargs="?", const=".",
+        help="install into DIR/.claude instead of your own client folder; without DIR the present folder")
     add("--dry-run", action="store_true", help="print every change as a diff and write nothing")
     add("--verbose", action="store_true", help="with --dry-run: list every new file, not only their number")
     add("--uninstall", action="store_true", help="take everything of ours away; entries stay")
@@ -123,7 +124,9 @@ def _install(source: Path, options: argparse.Namespace, voice: Voice) -> int:
     without = "installed_too_old" if place.client_too_old else "installed_without_hooks"
     oldest = ".".join(map(str, claude_settings.OLDEST_CLIENT))
     without = "installed_hooks_elsewhere" if target.hooks_elsewhere(place) else without
-    voice.line("installed_with_hooks" if wired else without, launcher=place.launcher, oldest=oldest)
+    without = "installed_hooks_missing" if place.hooks else without
+    name = "installed_with_hooks" if wired else without
+    voice.line(name, launcher=place.launcher, oldest=oldest, settings=place.settings)
     voice.line("say_words")
     _scan(place, options.scan, voice)
     return 0 if whole else EXIT_REFUSED

@@ -66,7 +66,8 @@ def _settings_diff(target: Target, before: Mapping[str, Any], voice: Voice) -> s
             target.settings, lambda text: edit(text, target.wanted(), trace), lock=target.settings_lock, dry_run=True
         )
     except ForgeError as error:
-        left = voice.text("settings_left_alone", path=target.settings, reason=error.what)
+        name = "settings_left_alone_hooks" if target.hooks else "settings_left_alone"
+        left = voice.text(name, path=target.settings, reason=error.what)
         return left + "\n" + target.wanted().snippet()
     return diff(target.settings, old or "", edited.text if edited else old or "")
 

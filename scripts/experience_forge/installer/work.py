@@ -100,9 +100,10 @@ class Installer:
             claude_settings.change_file(target.settings, self._with_trace, lock=target.settings_lock)
         except ForgeError as error:
             self.failed = True
-            if self.target.hooks:
+            if target.hooks:
                 self._without_hooks()
-            self.voice.talk("settings_left_alone", path=target.settings, reason=error.what)
+            name = "settings_left_alone_hooks" if target.hooks else "settings_left_alone"
+            self.voice.talk(name, path=target.settings, reason=error.what)
             print(wanted.snippet(), flush=True)
 
     def _without_hooks(self) -> None:
