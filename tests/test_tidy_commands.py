@@ -420,6 +420,17 @@ def test_the_narrower_scope_is_named_in_the_profile_and_not_in_a_teams_file():
     assert "broad" not in projection.blocks([narrow], settings, templates.shipped())["narrow"]
 
 
+def test_lines_of_the_index_name_a_contradiction_too():
+    """A title can ask for what another forbids: both lines say that it is undecided, long titles as well."""
+    long = "Never squash commits " + "in this or that repository " * 6
+    mine = [entry("one", title="Always squash commits"), entry("two", title=long)]
+    settings = projection.Settings("en", "forge", False, {}, conflicts={"one": [("two", "-")], "two": [("one", "-")]})
+    lines = projection.project(mine, settings, templates.shipped()).files["index"].splitlines()
+    one, two = (next(line for line in lines if line.startswith(f"- [{name}]")) for name in ("one", "two"))
+    assert one.startswith("- [one] Always squash commits (contradicts [two], undecided: ask) — command")
+    assert "… (contradicts [one], undecided: ask) — command" in two
+
+
 def test_the_worker_keeps_the_plan_ready(capsys):
     """After a change the worker finds the contradictions of the whole library once, and then rests."""
     confirm(entry("one", sections=said("Always squash commits."), title="Always squash commits"))
