@@ -380,6 +380,31 @@ def test_a_merged_entry_fires_wherever_a_parent_fired(capsys):
     assert tidying._fires(where, merged) >= set().union(*fired)
 
 
+def test_of_many_steps_one_that_is_proposed_already_is_left_out(capsys):
+    """A second proposal for the same entry could never be confirmed after the first; what is left out is said."""
+    for name in ("one", "two"):
+        confirm(pool(name, title=f"About {name}", review="2020-01-01", aliases=(),
+                     applies_when=(Condition(error=f"could not reach the {name}{name} host"),)))
+    steps = [one["id"] for one in run(capsys, "tidy", "--kind", "review")[1]["steps"]]
+    assert len(steps) == 2
+    (first,) = run(capsys, "tidy", "--apply", steps[0])[1]["proposals"]
+    _, made = run(capsys, "tidy", "--apply", "--kind", "review", "--together")
+    assert [one["step"] for one in made["skipped"]] == [steps[0]] and first["id"] in made["skipped"][0]["what"]
+    assert [one["step"] for one in made["proposals"]] == [steps[1]]
+
+
+def test_nobody_is_asked_about_a_proposal_that_does_not_fit_any_more(capsys):
+    """What has changed since is said before the question, not after the answer."""
+    confirm(entry("use-pnpm"))
+    code, made = run(capsys, "outdate", "use-pnpm", "--reason", "no more")
+    _, other = run(capsys, "outdate", "use-pnpm", "--reason", "another reason")
+    assert code == 0
+    say_yes(made["proposal"]["id"])
+    code = cli.main(["confirm", other["proposal"]["id"], "--digest", other["proposal"]["digest"]])
+    said_then = capsys.readouterr()
+    assert code == 1 and "does not fit any more" in said_then.err and "change: status" not in said_then.out
+
+
 def test_contradicting_lines_of_the_profile_are_marked_until_decided(own_home):
     """As soon as the second is confirmed both say so in the loaded file; after a decision neither does."""
     client = own_home / ".claude"
