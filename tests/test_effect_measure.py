@@ -13,7 +13,7 @@ from experience_forge.core import coin, effect, eprocess, verdicts
 from experience_forge.core.effect import Tally
 from experience_forge.fast import coin as fast_coin
 from experience_forge.fast import spool
-from experience_forge.model import Condition, Guard, Track
+from experience_forge.model import Condition, Guard, Status, Track
 from experience_forge.store import config, effects, entries, files, ledger, measure_rules, outcomes, ruleset
 from experience_forge.store import home as homes
 from helpers import confirm, entry
@@ -415,3 +415,13 @@ def test_the_newest_session_is_the_one_that_ran_last(own_home):
     ledger.append(root, "older", {"what": "state", "state": "checked"})
     ledger.append(root, "middle", {"what": "outcome"})
     assert ledger.sessions(root) == ["newest", "middle", "older"]
+
+
+def test_the_table_counts_only_what_is_active_as_unknowable(stored, capsys):
+    """Outdated is a state of its own; a superseded entry is told with the one that took its place."""
+    confirm(entry("old", applies_when=APPLIES, fails_when=FAILS, status=Status.OUTDATED))
+    confirm(entry("gone", applies_when=APPLIES, fails_when=FAILS, status=Status.SUPERSEDED))
+    document = figures(capsys, "effect")
+    assert {one["entry"]: one["state"] for one in document["entries"]} == {"npm-eacces": "never", "old": "inactive"}
+    assert document["unknowable"] == {"untestable": 0, "untested": 0, "never": 1}
+    assert "not active" in run(capsys, "effect")[1]

@@ -14,6 +14,7 @@ from experience_forge.core.changes import Change
 from experience_forge.model import Condition, Consent, Guard, Kind, Source, Status, Track
 from experience_forge.store import (
     backtest,
+    config,
     entries,
     files,
     home,
@@ -391,6 +392,16 @@ def test_of_many_steps_one_that_is_proposed_already_is_left_out(capsys):
     _, made = run(capsys, "tidy", "--apply", "--kind", "review", "--together")
     assert [one["step"] for one in made["skipped"]] == [steps[0]] and first["id"] in made["skipped"][0]["what"]
     assert [one["step"] for one in made["proposals"]] == [steps[1]]
+
+
+def test_a_parent_says_in_the_users_language_what_became_of_it(capsys):
+    """The reason of a superseded entry is a sentence for the user, as all reasons are."""
+    confirm(pool())
+    confirm(pool_again())
+    config.change({"language": "zh"})
+    _, made = run(capsys, "merge", "pool-dry", "pool-scaled")
+    say_yes(made["proposal"]["id"])
+    assert entries.get(home.current(), "pool-scaled").entry.status_reason.startswith("已合并到 pool-dry")
 
 
 def test_nobody_is_asked_about_a_proposal_that_does_not_fit_any_more(capsys):

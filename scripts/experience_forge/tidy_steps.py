@@ -56,7 +56,7 @@ def merge(home: Home, ids: Sequence[str], text: Say, written: Entry | None = Non
     lines += [text("tidy.observed" if times != 1 else "tidy.observed_once", id=name, times=times, sessions=sessions)
               for name, times, sessions in tidy.counted([base.entry for base in bases])]
     lines += _guards(entry, [base.entry for base in bases], text)
-    return merging.merge(bases, entry, "\n".join(lines))
+    return merging.merge(bases, entry, "\n".join(lines), text("tidy.merged_into", id=entry.id))
 
 
 def _guards(entry: Entry, parents: Sequence[Entry], text: Say) -> list[str]:

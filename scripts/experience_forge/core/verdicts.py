@@ -18,7 +18,7 @@ SIZE_AFTER: Final = 10
 LARGE: Final = 30.0
 ENOUGH_FOR_SMALL: Final = 40
 
-STATES: Final = ("helps", "hurts", "small", "undecided", "counts", "never", "untested", "untestable")
+STATES: Final = ("helps", "hurts", "small", "undecided", "counts", "never", "untested", "untestable", "inactive")
 """In the order of the library's table."""
 
 
@@ -44,7 +44,9 @@ def verdict(tally: Tally, why_not: str, sessions: int) -> Verdict:
     claim = _claim(tally, values)
     if claim is not None:
         return claim
-    if why_not in ("pinned", "guard", "always_loaded", "not_active"):
+    if why_not == "not_active":
+        return Verdict("inactive", why_not, values)
+    if why_not in ("pinned", "guard", "always_loaded"):
         return Verdict("untested", why_not, values)
     if not tally.opportunities:
         return Verdict("never", "never" if sessions else "never_yet", {**values, "sessions": sessions})

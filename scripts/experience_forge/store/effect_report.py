@@ -12,7 +12,7 @@ from ..core.effect import Opportunity, SessionLedger, Tally
 from ..core.verdicts import Verdict
 from ..fast import coin as fast_coin
 from ..fast import visible
-from ..model import Entry
+from ..model import Entry, Status
 from . import backtest, condition_rules, config, effects, entries, freshness, measure_rules, ruleset
 from .home import Home
 
@@ -117,6 +117,8 @@ def all_of(home: Home, language: str) -> dict[str, Any]:
     tallies = effects.tallies(home)
     rows = []
     for stored in entries.load_all(home).entries:
+        if stored.entry.status is Status.SUPERSEDED:
+            continue  # its evidence is told with the entry that took its place
         own = tallies.get((stored.entry.id, stored.sha256)) or Tally(stored.entry.id, stored.sha256)
         rows.append(_document(stored.entry, own, _watched(stored, ledgers), language))
     rows.sort(key=lambda row: (verdicts.STATES.index(row["state"]), row["entry"]))
