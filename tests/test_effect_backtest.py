@@ -65,13 +65,13 @@ def unrelated():
 
 
 def test_the_sentence_counts_what_fired_in_time_and_what_followed():
-    """3 of 8 sessions fired, 2 of them before the failure, which followed in 1; one place is named where it did not."""
+    """3 of 8 sessions fired, 2 of them before any failure, which followed in 1; one place is named where it did not."""
     for number, build in enumerate([failing, late, harmless, *[unrelated] * 5]):
         keep(f"session-{number}", build())
     report = backtest.run(homes.current(), INSTALL, FAILS)
     assert (report.sessions, len(report.fired), report.in_time, report.followed) == (8, 3, 2, 1)
     text = backtest.sentence(homes.current(), entry(INSTALL, FAILS), "en")
-    counts = "in 3 of 8 sessions, 2 of them before the failure; the failure followed in 1."
+    counts = "in 3 of 8 sessions, 2 of them before any failure; the failure followed in 1."
     assert text.startswith(f"Would have fired {counts}")
     assert "(for one, session session-, line 3)" in text
     assert "3" in backtest.sentence(homes.current(), entry(INSTALL, FAILS), "zh")

@@ -8,12 +8,13 @@ import re
 import pytest
 
 from experience_forge.cli import main
+from experience_forge.commands import measure
 from experience_forge.core import coin, effect, eprocess, verdicts
 from experience_forge.core.effect import Tally
 from experience_forge.fast import coin as fast_coin
 from experience_forge.fast import spool
-from experience_forge.model import Condition, Guard, Track
-from experience_forge.store import config, effects, entries, files, measure_rules, outcomes, ruleset
+from experience_forge.model import Condition, Guard, Status, Track
+from experience_forge.store import config, effects, entries, files, ledger, measure_rules, outcomes, ruleset
 from experience_forge.store import home as homes
 from helpers import confirm, entry
 
@@ -363,3 +364,64 @@ def test_a_profile_entry_is_never_under_test(capsys):
     """What is loaded anyway can't be withheld."""
     confirm(entry(id="always", track=Track.PROFILE, applies_when=APPLIES, fails_when=FAILS))
     assert figures(capsys, "measure", "on")["under_test"] == []
+
+
+def test_what_was_shown_without_a_coin_is_no_arm(stored, tmp_path, monkeypatch, capsys):
+    """Once there are coins both arms count coins alone; what was shown before them is named beside them."""
+    quiet(monkeypatch)
+    for number in range(4):
+        one_session(tmp_path, stored, number, "shown", True, coin_name="none")
+    for number in range(4, 7):
+        one_session(tmp_path, stored, number, "withheld" if number == 4 else "shown", number == 4)
+    outcomes.catch_up(homes.current())
+    text = run(capsys, "effect", "npm-eacces")[1]
+    assert "Shown 2, withheld 1: came back 0/2 vs 1/1" in text and "4 shown without a coin" in text
+
+
+def test_opportunities_are_told_in_the_order_of_time_and_in_the_users_language(stored, tmp_path, monkeypatch, capsys):
+    """Whatever order the worker judged them in; in Chinese no English word is left in a row."""
+    quiet(monkeypatch)
+    for number in (2, 0, 1):
+        one_session(tmp_path, stored, number, "withheld" if number == 1 else "shown", number == 1)
+    outcomes.catch_up(homes.current())
+    config.change({"language": "zh"})
+    rows = [line for line in run(capsys, "effect", "npm-eacces")[1].splitlines() if line.startswith("   2026-")]
+    assert [re.findall(r"给出|未给|好|坏", row) for row in rows] == [["给出", "好"], ["未给", "坏"], ["给出", "好"]]
+    assert rows == sorted(rows)
+
+
+def test_a_session_before_the_confirmation_says_nothing_of_a_trigger(stored, capsys):
+    """An entry confirmed just now was not watched in any session; one after it is counted."""
+    home = homes.current()
+    spool.append(str(home.root), "old", {"what": "state", "state": "ended", "at": "2020-01-01T00:00:00Z"})
+    assert "No session has run since" in run(capsys, "effect", "npm-eacces")[1]
+    spool.append(str(home.root), "new", {"what": "state", "state": "ended"})
+    assert "Never matched in 1 sessions" in run(capsys, "effect", "npm-eacces")[1]
+
+
+def test_an_entry_leaves_the_index_when_holdouts_begin_and_comes_back_when_they_end(stored, tmp_path, monkeypatch):
+    """At once, not at the worker's next run: what is loaded anyway cannot be withheld."""
+    monkeypatch.setattr(measure.shared, "project", lambda where: projected.append(measure_rules.under_test(where)))
+    projected = []
+    assert main(["measure", "on"]) == 0 and main(["measure", "off"]) == 0 and main(["measure"]) == 0
+    assert projected == [{"npm-eacces"}, frozenset()]
+
+
+def test_the_newest_session_is_the_one_that_ran_last(own_home):
+    """What the worker adds to an older session's ledger does not make it newer."""
+    root = homes.current()
+    for session, day in (("older", 1), ("newest", 3), ("middle", 2)):
+        spool.append(str(root.root), session, {"what": "state", "state": "ended", "at": f"2026-08-0{day}T00:00:00Z"})
+    ledger.append(root, "older", {"what": "state", "state": "checked"})
+    ledger.append(root, "middle", {"what": "outcome"})
+    assert ledger.sessions(root) == ["newest", "middle", "older"]
+
+
+def test_the_table_counts_only_what_is_active_as_unknowable(stored, capsys):
+    """Outdated is a state of its own; a superseded entry is told with the one that took its place."""
+    confirm(entry("old", applies_when=APPLIES, fails_when=FAILS, status=Status.OUTDATED))
+    confirm(entry("gone", applies_when=APPLIES, fails_when=FAILS, status=Status.SUPERSEDED))
+    document = figures(capsys, "effect")
+    assert {one["entry"]: one["state"] for one in document["entries"]} == {"npm-eacces": "never", "old": "inactive"}
+    assert document["unknowable"] == {"untestable": 0, "untested": 0, "never": 1}
+    assert "not active" in run(capsys, "effect")[1]

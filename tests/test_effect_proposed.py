@@ -6,10 +6,12 @@ import json
 
 import pytest
 
-from experience_forge.core import coin, conditions, testable
+from experience_forge import drafting
+from experience_forge.core import coin, conditions, drafts, testable
 from experience_forge.fast import home as fast_home
 from experience_forge.model import Condition, Entry, Kind, Source, Track
 from experience_forge.store import condition_rules, proposed_conditions
+from experience_forge.store import home as homes
 from recall_home import fill, pitfall, prompt, said
 
 LISTS = condition_rules.lexicon()
@@ -106,3 +108,57 @@ def test_without_a_readable_session_nothing_is_proposed(sources, session):
     """No guess without evidence."""
     entry = Entry("e", "t", Kind.PITFALL, Track.PERSONAL, (), sources=sources)
     assert proposed_conditions.fill(entry) == entry
+
+
+@pytest.mark.parametrize(("kind", "quote", "applies", "fails"), [
+    (Kind.PITFALL, "words that nobody said", (Condition(error="undefined: runClean"),), 1),
+    (Kind.PREFERENCE, "words that nobody said", (), 0),
+    (Kind.PREFERENCE, "use four spaces,  not tabs", (Condition(path="**/src/late.py"),), 1),
+])  # fmt: skip
+def test_the_quoted_words_say_which_episode_it_is(session, kind, quote, applies, fails):
+    """A correction apart from all rework is met by its words and files; a preference gets no other episode's error."""
+    lines = session.read_text(encoding="utf-8").splitlines()
+    first = json.loads(lines[0])
+
+    def add(role, block):
+        lines.append(json.dumps({**first, "type": role, "uuid": f"u{len(lines)}",
+                                 "message": {"role": role, "content": block}}))
+
+    def tool(name, given):
+        ident = f"late{len(lines)}"
+        add("assistant", [{"type": "tool_use", "id": ident, "name": name, "input": given}])
+        add("user", [{"type": "tool_result", "tool_use_id": ident, "content": "ok", "is_error": False}])
+
+    tool("Edit", {"file_path": "/p/src/a.go", "old_string": "a", "new_string": "b"})
+    tool("Bash", {"command": "go build ./..."})
+    add("user", "write a report of the sales of last week into a new file")
+    tool("Write", {"file_path": "/p/src/late.py", "content": "x"})
+    add("user", "no, wrong: use four spaces, not tabs")
+    session.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    entry = Entry("e", "t", kind, Track.PERSONAL, (), sources=(Source(session="abc", quote=quote),))
+    filled = proposed_conditions.fill(entry)
+    assert filled.applies_when == applies and bool(filled.fails_when) == bool(fails)
+
+
+def test_words_quoted_without_a_session_are_of_the_session_that_drafts(session, own_home, monkeypatch):
+    """The form in SKILL.md names quotes alone: the draft gets the session, the date and the episode's conditions."""
+    text = """---
+title: The generator comes first
+aliases: ["先运行生成器"]
+kind: pitfall
+signals: [rework]
+sources:
+  - quote: "that is wrong: use pnpm"
+    from: person
+---
+**Scenario** A build. **Symptom** undefined. **Root cause** Not generated.
+**Right action** Generate. **Rule** Run the generator before the build.
+""".replace(". **", ".\n**")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "abc")
+    where = homes.current()
+    given = drafts.read(text, as_json=False)[0]
+    made = drafting.prepare(where, given, drafting.Options(language="en")).entry
+    assert made.sources[0].session == "abc" and made.sources[0].at
+    assert made.applies_when == (Condition(error="undefined: runClean"),)
+    imported = drafting.prepare(where, given, drafting.Options(language="en", imported=True)).entry
+    assert imported.sources[0].session == "" and not imported.applies_when

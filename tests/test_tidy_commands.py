@@ -14,6 +14,7 @@ from experience_forge.core.changes import Change
 from experience_forge.model import Condition, Consent, Guard, Kind, Source, Status, Track
 from experience_forge.store import (
     backtest,
+    config,
     entries,
     files,
     home,
@@ -380,6 +381,41 @@ def test_a_merged_entry_fires_wherever_a_parent_fired(capsys):
     assert tidying._fires(where, merged) >= set().union(*fired)
 
 
+def test_of_many_steps_one_that_is_proposed_already_is_left_out(capsys):
+    """A second proposal for the same entry could never be confirmed after the first; what is left out is said."""
+    for name in ("one", "two"):
+        confirm(pool(name, title=f"About {name}", review="2020-01-01", aliases=(),
+                     applies_when=(Condition(error=f"could not reach the {name}{name} host"),)))
+    steps = [one["id"] for one in run(capsys, "tidy", "--kind", "review")[1]["steps"]]
+    assert len(steps) == 2
+    (first,) = run(capsys, "tidy", "--apply", steps[0])[1]["proposals"]
+    _, made = run(capsys, "tidy", "--apply", "--kind", "review", "--together")
+    assert [one["step"] for one in made["skipped"]] == [steps[0]] and first["id"] in made["skipped"][0]["what"]
+    assert [one["step"] for one in made["proposals"]] == [steps[1]]
+
+
+def test_a_parent_says_in_the_users_language_what_became_of_it(capsys):
+    """The reason of a superseded entry is a sentence for the user, as all reasons are."""
+    confirm(pool())
+    confirm(pool_again())
+    config.change({"language": "zh"})
+    _, made = run(capsys, "merge", "pool-dry", "pool-scaled")
+    say_yes(made["proposal"]["id"])
+    assert entries.get(home.current(), "pool-scaled").entry.status_reason.startswith("已合并到 pool-dry")
+
+
+def test_nobody_is_asked_about_a_proposal_that_does_not_fit_any_more(capsys):
+    """What has changed since is said before the question, not after the answer."""
+    confirm(entry("use-pnpm"))
+    code, made = run(capsys, "outdate", "use-pnpm", "--reason", "no more")
+    _, other = run(capsys, "outdate", "use-pnpm", "--reason", "another reason")
+    assert code == 0
+    say_yes(made["proposal"]["id"])
+    code = cli.main(["confirm", other["proposal"]["id"], "--digest", other["proposal"]["digest"]])
+    said_then = capsys.readouterr()
+    assert code == 1 and "does not fit any more" in said_then.err and "change: status" not in said_then.out
+
+
 def test_contradicting_lines_of_the_profile_are_marked_until_decided(own_home):
     """As soon as the second is confirmed both say so in the loaded file; after a decision neither does."""
     client = own_home / ".claude"
@@ -418,6 +454,17 @@ def test_the_narrower_scope_is_named_in_the_profile_and_not_in_a_teams_file():
     text = projection.project([broad, narrow], settings, templates.shipped()).files["profile"]
     assert "Use Poetry. (until you decide, [narrow] counts where it applies)" in text
     assert "broad" not in projection.blocks([narrow], settings, templates.shipped())["narrow"]
+
+
+def test_lines_of_the_index_name_a_contradiction_too():
+    """A title can ask for what another forbids: both lines say that it is undecided, long titles as well."""
+    long = "Never squash commits " + "in this or that repository " * 6
+    mine = [entry("one", title="Always squash commits"), entry("two", title=long)]
+    settings = projection.Settings("en", "forge", False, {}, conflicts={"one": [("two", "-")], "two": [("one", "-")]})
+    lines = projection.project(mine, settings, templates.shipped()).files["index"].splitlines()
+    one, two = (next(line for line in lines if line.startswith(f"- [{name}]")) for name in ("one", "two"))
+    assert one.startswith("- [one] Always squash commits (contradicts [two], undecided: ask) — command")
+    assert "… (contradicts [one], undecided: ask) — command" in two
 
 
 def test_the_worker_keeps_the_plan_ready(capsys):

@@ -164,10 +164,20 @@ def _complete(home: Home, given: DraftInput, options: Options, base: entries.Sto
                      "domain": known.get("domain") or base.entry.domain, "project": base.entry.project}
     chosen = {name: value for name, value in (("track", options.track), ("domain", options.domain)) if value}
     entry = drafts.complete(dataclasses.replace(given, known={**known, **overrides, **chosen}), values)
-    if entry.sources:
-        return entry
-    session = options.session or os.environ.get("CLAUDE_CODE_SESSION_ID", "")
-    return dataclasses.replace(entry, sources=(Source(session=session, at=journal.now()[:10]),) if session else ())
+    return dataclasses.replace(entry, sources=_sources(entry, options, base))
+
+
+def _sources(entry: Entry, options: Options, base: entries.StoredEntry | None) -> tuple[Source, ...]:
+    """What the draft stands on: words that it quotes without a session are of the present one."""
+    session, today = options.session or os.environ.get("CLAUDE_CODE_SESSION_ID", ""), journal.now()[:10]
+    if not session or options.imported:
+        return entry.sources
+    before = base.entry.sources if base is not None else ()
+    return tuple(
+        source if source.session or source.at not in ("", today) or source in before
+        else dataclasses.replace(source, session=session, at=today)
+        for source in entry.sources or (Source(),)
+    )
 
 
 def _project_id(home: Home, asked: str) -> str:

@@ -12,7 +12,7 @@ from .core.changes import Change
 from .core.tidy import Step
 from .errors import ForgeError, Invalid, Refused, Text, told
 from .model import Entry, Kind, Status, Track
-from .store import journal, redaction, ruleset, tidying
+from .store import journal, proposals, redaction, ruleset, tidying
 from .store.home import Home
 from .store.proposals import Proposal
 
@@ -56,7 +56,7 @@ def merge(home: Home, ids: Sequence[str], text: Say, written: Entry | None = Non
     lines += [text("tidy.observed" if times != 1 else "tidy.observed_once", id=name, times=times, sessions=sessions)
               for name, times, sessions in tidy.counted([base.entry for base in bases])]
     lines += _guards(entry, [base.entry for base in bases], text)
-    return merging.merge(bases, entry, "\n".join(lines))
+    return merging.merge(bases, entry, "\n".join(lines), text("tidy.merged_into", id=entry.id))
 
 
 def _guards(entry: Entry, parents: Sequence[Entry], text: Say) -> list[str]:
@@ -155,6 +155,11 @@ def propose(home: Home, step_id: str, change: Change, warnings: Sequence[str] = 
     """Put a change into the inbox."""
     meta: dict[str, object] = {"step": step_id, "warnings": list(warnings)}
     return shared.propose(home, change, f"{change.change}-{_name(change)}"[:64].rstrip("-"), meta)
+
+
+def waiting(home: Home) -> dict[str, str]:
+    """Steps that are proposed already, with the id of the open proposal."""
+    return {step: one.id for one in proposals.all(home) for step in str(one.meta.get("step", "")).split()}
 
 
 def targets(home: Home, change: Change) -> list[dict[str, str]]:

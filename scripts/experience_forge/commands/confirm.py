@@ -146,6 +146,7 @@ def _proposal(home: Home, args: argparse.Namespace, out: Output) -> Proposal:
     if faults:
         what = out.text("confirm.not_as_shown", id=args.id)
         raise Invalid(what, out.text("confirm.not_as_shown_hint"), faults)
+    library.check(home, proposal)
     return proposal
 
 

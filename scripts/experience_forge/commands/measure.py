@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from .. import shared
 from ..report import Output
 from ..store import config, home, measure_rules
 
@@ -35,6 +36,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.switch is not None:
         config.change({"measure": {"holdouts": wanted, "answered": True}})
         measure_rules.build(where)
+        # At once: an entry under test leaves the index, and comes back when holdouts end.
+        shared.project(where)
     tested = sorted(measure_rules.under_test(where)) if wanted else []
     if args.switch is None:
         out.say("effect.holdouts_on" if wanted else "effect.holdouts_off", count=len(tested))

@@ -97,7 +97,12 @@ def _apply(where: home.Home, steps: Sequence[Step], args: argparse.Namespace, ou
     made: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     found: list[tuple[str, Change]] = []
+    # A second proposal for the same entry could not be confirmed after the first; of one step another decision may be.
+    waiting = tidy_steps.waiting(where) if len(steps) > 1 else {}
     for step in steps:
+        if step.id in waiting:
+            skipped.append({"step": step.id, "what": out.text("tidy.waiting", id=waiting[step.id])})
+            continue
         if step.kind == "grow":
             skipped.append({"step": step.id, "what": out.text("tidy.how_grow", domain=step.values["domain"])})
         try:

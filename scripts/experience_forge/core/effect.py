@@ -63,12 +63,16 @@ class Exposure:
 
 @dataclass(frozen=True)
 class SessionLedger:
-    """What one ledger holds about measuring; `faults` are sentences' names with a detail."""
+    """What one ledger holds about measuring; `faults` are sentences' names with a detail.
+
+    `last` is when a hook last wrote into it (ISO), empty when none did.
+    """
 
     session: str
     opportunities: tuple[Opportunity, ...]
     exposures: tuple[Exposure, ...]
     faults: tuple[tuple[str, str], ...] = ()
+    last: str = ""
 
 
 def read_ledger(session: str, records: Sequence[Mapping[str, Any]], torn: int = 0) -> SessionLedger:
@@ -95,7 +99,13 @@ def read_ledger(session: str, records: Sequence[Mapping[str, Any]], torn: int = 
             faults.append((problem, f"{one.entry} {one.at}"))
     known = {one.key for one in found}
     faults += [("outcome_without_opportunity", f"{key[0]} {key[2]}") for key in outcomes if key not in known]
-    return SessionLedger(session, tuple(found), tuple(_exposures(session, records)), tuple(faults))
+    return SessionLedger(session, tuple(found), tuple(_exposures(session, records)), tuple(faults), last_hook(records))
+
+
+def last_hook(records: Iterable[Mapping[str, Any]]) -> str:
+    """When a hook last wrote one of a session's records (ISO); what the worker adds later does not count."""
+    own = (record for record in records if record.get("what") not in ("outcome", "proof"))
+    return max((str(record.get("at") or "") for record in own if record.get("state") != "checked"), default="")
 
 
 def _problem(
@@ -177,7 +187,11 @@ def _jumps(records: Sequence[Mapping[str, Any]]) -> set[int]:
 
 @dataclass(frozen=True)
 class Tally:
-    """One entry version: all that a verdict and a report need."""
+    """One entry version: all that a verdict and a report need.
+
+    `counts` are of the coins alone once there are any: what was shown while nothing could be withheld
+    (`without_coin`) is no arm to compare with.
+    """
 
     entry: str
     sha256: str
@@ -186,6 +200,7 @@ class Tally:
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     rows: tuple[Row, ...] = ()
     coins: int = 0
+    without_coin: int = 0
     waiting: int = 0
     characters: int = 0
     exposures: int = 0
@@ -217,13 +232,13 @@ def tally(entry: str, sha256: str, ledgers: Iterable[SessionLedger]) -> Tally:
         sessions |= {ledger.session} if own else set()
     opportunities.sort(key=lambda one: (one.at, one.session))
     counted = [one for one in opportunities if not one.fault and one.coin != "kept"]
-    counts: dict[tuple[str, str], int] = {}
-    for one in counted:
-        counts[one.arm, one.outcome] = counts.get((one.arm, one.outcome), 0) + 1
     coins = [one for one in counted if one.coin == "new"]
+    counts: dict[tuple[str, str], int] = {}
+    for one in coins or counted:
+        counts[one.arm, one.outcome] = counts.get((one.arm, one.outcome), 0) + 1
     rows = tuple(Row(one.arm == "shown", one.outcome == BAD, one.p) for one in coins if one.outcome in (BAD, GOOD))
     return Tally(
-        entry, sha256, len(sessions), len(counted), counts, rows, len(coins),
+        entry, sha256, len(sessions), len(counted), counts, rows, len(coins), len(counted) - len(coins) if coins else 0,
         sum(1 for one in counted if not one.outcome), sum(one.characters for one in exposures), len(exposures),
         sum(1 for one in exposures if one.proof), max(exposures, key=lambda one: one.at, default=None),
         eprocess.e_value(rows), eprocess.e_value(rows, harm=True), _after_claim(rows),

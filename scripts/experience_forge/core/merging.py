@@ -58,17 +58,17 @@ def merged(entries: Sequence[Entry], new_id: str, today: str, text: Entry | None
     )
 
 
-def merge(bases: Sequence[Base], entry: Entry, summary: str, change: str = "merge") -> Change:
-    """The change that puts a merged entry in place and keeps its parents as superseded."""
+def merge(bases: Sequence[Base], entry: Entry, summary: str, reason: str) -> Change:
+    """The change that puts a merged entry in place and keeps its parents as superseded, with the reason."""
     writes = [Write(changes.key_of(entry), "", codec.render(entry))]
     for base in bases:
         old = dataclasses.replace(
-            base.entry, status=Status.SUPERSEDED, status_reason=f"merged into {entry.id}",
+            base.entry, status=Status.SUPERSEDED, status_reason=reason,
             revision=base.entry.revision + 1, updated=entry.updated,
         )
         writes.append(Write(base.key, base.sha256, codec.render(old)))
     data = {"entry": entry.id, "parents": list(entry.parents)}
-    return Change(change, entry.title, entry.rule, entry.track.value, entry.language, summary, data, tuple(writes))
+    return Change("merge", entry.title, entry.rule, entry.track.value, entry.language, summary, data, tuple(writes))
 
 
 def together(changes_: Sequence[Change], title: str, summary: str) -> Change:

@@ -148,11 +148,12 @@ def _values(entry: Entry, book: Book, settings: Settings | None = None) -> dict[
         times, sessions = entry.seen
         mark = book.render("observed-mark", entry.language, {"times": times, "sessions": sessions})
         rule = f"{rule} {mark.strip()}"
+    conflict = ""
     for other, wins in (settings.conflicts.get(entry.id, ()) if settings else ())[:1]:
         # Side by side and unmarked, two rules that can't both hold would make the model choose by chance.
-        mark = book.render("conflict-mark", entry.language, {"id": entry.id, "other": other, "wins": wins})
-        rule = f"{rule} {mark.strip()}"
-    return {"id": entry.id, "title": title, "rule": rule, "trigger": trigger(entry, book)}
+        conflict = book.render("conflict-mark", entry.language, {"id": entry.id, "other": other, "wins": wins}).strip()
+        rule = f"{rule} {conflict}"
+    return {"id": entry.id, "title": title, "rule": rule, "trigger": trigger(entry, book), "conflict": conflict}
 
 
 def _standing(settings: Settings, entries: Iterable[Entry]) -> Settings:

@@ -18,7 +18,7 @@ SIZE_AFTER: Final = 10
 LARGE: Final = 30.0
 ENOUGH_FOR_SMALL: Final = 40
 
-STATES: Final = ("helps", "hurts", "small", "undecided", "counts", "never", "untested", "untestable")
+STATES: Final = ("helps", "hurts", "small", "undecided", "counts", "never", "untested", "untestable", "inactive")
 """In the order of the library's table."""
 
 
@@ -36,7 +36,7 @@ def verdict(tally: Tally, why_not: str, sessions: int) -> Verdict:
 
     Args:
         why_not: why it is never withheld (`coin.why_not`), empty when it is under test.
-        sessions: how many sessions were watched since the entry is there.
+        sessions: how many sessions were watched since this version is there.
     """
     values = figures(tally)
     if why_not in ("no_trigger", "no_falsifier"):
@@ -44,10 +44,12 @@ def verdict(tally: Tally, why_not: str, sessions: int) -> Verdict:
     claim = _claim(tally, values)
     if claim is not None:
         return claim
-    if why_not in ("pinned", "guard", "always_loaded", "not_active"):
+    if why_not == "not_active":
+        return Verdict("inactive", why_not, values)
+    if why_not in ("pinned", "guard", "always_loaded"):
         return Verdict("untested", why_not, values)
     if not tally.opportunities:
-        return Verdict("never", "never", {**values, "sessions": sessions})
+        return Verdict("never", "never" if sessions else "never_yet", {**values, "sessions": sessions})
     if not tally.coins:
         return Verdict("counts", "counts", values)
     return _undecided(tally, values)
@@ -60,7 +62,8 @@ def figures(tally: Tally) -> dict[str, Any]:
         "shown_bad": tally.count("shown", BAD), "shown_judged": tally.judged("shown"),
         "withheld_bad": tally.count("withheld", BAD), "withheld_judged": tally.judged("withheld"),
         "unknown": sum(tally.count(arm, "unknown") for arm in ("shown", "withheld")),
-        "waiting": tally.waiting, "excluded": len(tally.faults), "opportunities": tally.opportunities,
+        "waiting": tally.waiting, "excluded": len(tally.faults), "without_coin": tally.without_coin,
+        "opportunities": tally.opportunities,
     }
 
 
@@ -106,5 +109,5 @@ def tokens_per_return(tally: Tally) -> int | None:
     if tally.helps < eprocess.CLAIM or tally.after_claim < SIZE_AFTER:
         return None
     low, high = eprocess.likely_drop(tally.rows)
-    prevented = (low + high) / 2 / 100 * _arm(tally, "shown")
+    prevented = (low + high) / 2 / 100 * (_arm(tally, "shown") + tally.without_coin)
     return round(tally.characters / 4 / prevented) if prevented > 0 else None

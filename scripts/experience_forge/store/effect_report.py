@@ -8,10 +8,11 @@ from datetime import date
 from typing import Any
 
 from ..core import coin, eprocess, verdicts
-from ..core.effect import SessionLedger, Tally
+from ..core.effect import Opportunity, SessionLedger, Tally
 from ..core.verdicts import Verdict
 from ..fast import coin as fast_coin
-from ..model import Entry
+from ..fast import visible
+from ..model import Entry, Status
 from . import backtest, condition_rules, config, effects, entries, freshness, measure_rules, ruleset
 from .home import Home
 
@@ -31,13 +32,13 @@ def one(
     tallies = effects.tallies(home)
     entry = stored.entry
     own = tallies.get((entry.id, stored.sha256)) or Tally(entry.id, stored.sha256)
-    document = _document(entry, own, len(ledgers), language)
+    document = _document(entry, own, _watched(stored, ledgers), language)
     document["fails_when"] = [condition.parts() for condition in entry.fails_when]
     document["applies_when"] = [condition.parts() for condition in entry.applies_when]
     document["opportunities"] = [
         {"session": o.session, "at": o.at, "arm": o.arm, "coin": o.coin, "outcome": o.outcome or "open",
          "reason": o.reason, "trigger": o.trigger, "line": o.line, "transcript": o.transcript, "fault": o.fault}
-        for ledger in ledgers for o in ledger.opportunities if (o.entry, o.sha256) == (entry.id, stored.sha256)
+        for o in _in_order(ledgers) if (o.entry, o.sha256) == (entry.id, stored.sha256)
     ]
     document["earlier"] = _earlier(entries.family(home, entry), stored.sha256, tallies, len(ledgers), language)
     state, reason, detail, delivery = freshness.state(home, entry, os.getcwd(), date.today().isoformat())
@@ -48,6 +49,17 @@ def one(
         for name, text in ledger.faults if text.split(" ")[0] == entry.id
     ]
     return document
+
+
+def _in_order(ledgers: list[SessionLedger]) -> list[Opportunity]:
+    found = [one for ledger in ledgers for one in ledger.opportunities]
+    return sorted(found, key=lambda one: (one.at, one.session))
+
+
+def _watched(stored: entries.StoredEntry, ledgers: list[SessionLedger]) -> int:
+    """In how many sessions hooks ran since these bytes were confirmed."""
+    since = stored.confirmed.at if stored.confirmed is not None else ""
+    return sum(1 for ledger in ledgers if ledger.last and ledger.last >= since)
 
 
 def _backtest(home: Home, entry: Entry, language: str, advance: Callable[[int], None]) -> str:
@@ -105,8 +117,10 @@ def all_of(home: Home, language: str) -> dict[str, Any]:
     tallies = effects.tallies(home)
     rows = []
     for stored in entries.load_all(home).entries:
+        if stored.entry.status is Status.SUPERSEDED:
+            continue  # its evidence is told with the entry that took its place
         own = tallies.get((stored.entry.id, stored.sha256)) or Tally(stored.entry.id, stored.sha256)
-        rows.append(_document(stored.entry, own, len(ledgers), language))
+        rows.append(_document(stored.entry, own, _watched(stored, ledgers), language))
     rows.sort(key=lambda row: (verdicts.STATES.index(row["state"]), row["entry"]))
     tested = [row for row in rows if row["coins"]]
     together = eprocess.e_bh([row["evidence"]["helps"] for row in tested])
@@ -151,7 +165,7 @@ def lines_of_one(document: dict[str, Any], text: Text) -> Iterator[str]:
         yield text("effect.last_influence", at=last["at"], session=last["session"], place=last["place"], proof=proof)
     yield text("effect.worse_without", verdict=document["verdict"])
     counts = document["counts"]
-    if counts["unknown"] or counts["waiting"] or counts["excluded"]:
+    if any(counts[name] for name in ("unknown", "waiting", "excluded", "without_coin")):
         yield "   " + text("effect.excluded", **counts)
     if document["cost"]["withheld"]:
         yield text("effect.cost", **document["cost"])
@@ -165,10 +179,15 @@ def lines_of_one(document: dict[str, Any], text: Text) -> Iterator[str]:
         if one["outcome"] != "open":
             where = f"{one['transcript'] or one['session']}:{one['line'] or one['trigger']}"
             reason = text(f"effect.reason_{one['reason']}")
-            yield f"   {one['at']}  {one['arm']:<8}  {one['outcome']:<7}  {where}  {reason}"
+            arm, outcome = text(f"effect.arm_{one['arm']}"), text(f"effect.outcome_{one['outcome']}")
+            yield f"   {one['at']}  {_padded(arm, 8)}  {_padded(outcome, 7)}  {where}  {reason}"
     if document["backtest"]:
         yield document["backtest"]
     yield from _fault_lines(document["faults"], text)
+
+
+def _padded(word: str, columns: int) -> str:
+    return word + " " * (columns - visible.width(word))
 
 
 def lines_of_all(document: dict[str, Any], text: Text) -> Iterator[str]:

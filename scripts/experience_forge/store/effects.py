@@ -15,7 +15,7 @@ from ..errors import Refused
 from . import files
 from .home import Home
 
-VERSION = 1
+VERSION = 2
 WHAT = frozenset({"opportunity", "outcome", "exposure", "proof", "state", "suggestion", "answer"})
 Tallies = Mapping[tuple[str, str], Tally]
 
@@ -110,6 +110,7 @@ def _from_json(data: Mapping[str, Any]) -> SessionLedger:
     return SessionLedger(
         data["session"], tuple(Opportunity(**one) for one in data["opportunities"]),
         tuple(Exposure(**one) for one in data["exposures"]), tuple((name, text) for name, text in data["faults"]),
+        data["last"],
     )
 
 

@@ -5,11 +5,13 @@ Hooks append through `fast.spool`, commands and the worker through here; the lin
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core import effect
 from ..fast import spool
 from . import files, journal
 from .home import Home
@@ -37,7 +39,7 @@ def read(home: Home, session: str) -> list[dict[str, Any]]:
 
 
 def sessions(home: Home) -> list[str]:
-    """Ids of all sessions with a ledger, the one written last first."""
+    """Ids of all sessions with a ledger, the one in which a hook ran last first."""
     return [session for session, _ in _each(home)]
 
 
@@ -64,11 +66,25 @@ def with_proofs(records: list[dict[str, Any]], session: str, entries: Collection
 
 
 def _each(home: Home) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    paths = sorted(files.listed(home.ledger, ".jsonl"), key=lambda path: (-path.stat().st_mtime_ns, path.name))
-    for path in paths:
+    """(session, records), by the last time at which a hook wrote: the worker touches the files later, in its order.
+
+    A file's own time is never before that, so only those that may come first are read.
+    """
+    stamped = [(path.stat().st_mtime, path) for path in files.listed(home.ledger, ".jsonl")]
+    waiting: list[tuple[float, str, list[dict[str, Any]]]] = []
+    for written, path in sorted(stamped, key=lambda one: (-one[0], one[1].name)):
+        while waiting and -waiting[0][0] >= written:
+            yield _named(*heapq.heappop(waiting)[1:])
         records = _records(path)
-        # The file name of an odd id is a hash: the id itself is in the lines.
-        yield next((str(one["session"]) for one in records if one.get("session")), path.stem), records
+        at = effect.seconds_of(effect.last_hook(records))
+        heapq.heappush(waiting, (-(written if at is None else min(at, written)), path.stem, records))
+    while waiting:
+        yield _named(*heapq.heappop(waiting)[1:])
+
+
+def _named(stem: str, records: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
+    # The file name of an odd id is a hash: the id itself is in the lines.
+    return next((str(one["session"]) for one in records if one.get("session")), stem), records
 
 
 def _records(path: Path) -> list[dict[str, Any]]:

@@ -63,6 +63,15 @@ def apply(home: Home, proposal: Proposal, consent: Consent) -> Applied:
     return Applied(written, change, tuple(path_of(home, w.key) for w in change.writes), tuple(found))
 
 
+def check(home: Home, proposal: Proposal) -> None:
+    """See that a proposal still fits the entries as they are, before a person is asked for it.
+
+    Raises:
+        Refused, Invalid: as `apply`.
+    """
+    _checked(home, changes.parse(proposal.change, proposal.text), proposal)
+
+
 def revoke(home: Home, seq: int, reason: str) -> dict[str, Any]:
     """Take back a change whose proof failed: its files as before, its proposal open again.
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..core import conditions
+from ..core import conditions, tools
 from ..errors import ForgeError
-from ..model import Condition, Entry, Episode, Event, EventKind, SignalKind
+from ..model import Condition, Entry, Episode, Event, EventKind, Kind, SignalKind
 from . import client_record, condition_rules, readers, session_signals
 
 Pair = tuple[tuple[Condition, ...], tuple[Condition, ...]]
@@ -17,7 +17,9 @@ Pair = tuple[tuple[Condition, ...], tuple[Condition, ...]]
 def fill(entry: Entry) -> Entry:
     """The entry with conditions proposed for what it leaves out; unchanged when nothing can be proposed.
 
-    The session and the line are those of the entry's first source. What the draft says is kept.
+    The session and the line are those of the entry's first source; without a line its quote is looked for, and
+    where that is not found only a pitfall or a workflow is taken to be about the session's rework. What the draft
+    says is kept.
     """
     source = entry.sources[0] if entry.sources else None
     if (entry.applies_when and entry.fails_when) or source is None or not source.session:
@@ -26,24 +28,32 @@ def fill(entry: Entry) -> Entry:
     if path is None:
         return entry
     try:
-        applies, fails = propose(path, source.line)
+        guess = entry.kind in (Kind.PITFALL, Kind.WORKFLOW)
+        applies, fails = propose(path, source.line, source.quote, guess=guess)
     except ForgeError:
         return entry
     return replace(entry, applies_when=entry.applies_when or applies, fails_when=entry.fails_when or fails)
 
 
-def propose(path: Path, line: int = 0) -> Pair:
-    """(applies_when, fails_when) from one session's episode: that around `line`, else the one with most rework.
+def propose(path: Path, line: int = 0, quote: str = "", *, guess: bool = True) -> Pair:
+    """(applies_when, fails_when) from one session's episode: that around `line`, or around the quoted words.
+
+    Args:
+        quote: words of the session, for when no line is known.
+        guess: take the episode with most rework when neither says which one it is.
 
     Raises:
         Refused: when the session can't be read.
         Invalid: when no reader knows its format.
     """
     explained = session_signals.of_file(path, full=True)
-    episode = choose(explained.episodes, line)
+    events = list(readers.open_session(path, full=True).events())
+    line = line or _line_of(events, quote)
+    if not line and not guess:
+        return (), ()
+    episode = choose(explained.episodes, line) or _before(events, line)
     if episode is None:
         return (), ()
-    events = list(readers.open_session(path, full=True).events())
     corrections = [
         signal.quote for signal in explained.signals
         if signal.kind is SignalKind.CORRECTION and episode.turns[0] <= signal.turn <= episode.turns[1]
@@ -52,10 +62,25 @@ def propose(path: Path, line: int = 0) -> Pair:
 
 
 def choose(episodes: Sequence[Episode], line: int) -> Episode | None:
-    """The episode that holds a line, else the one with most rework rounds; None when there is none."""
-    around = [one for one in episodes if line and one.lines[0] <= line <= one.lines[1]]
-    found = around or list(episodes)
+    """The episode that holds a line; without a line the one with most rework rounds; None when there is none."""
+    found = [one for one in episodes if not line or one.lines[0] <= line <= one.lines[1]]
     return max(found, key=lambda one: one.rework_rounds, default=None)
+
+
+def _line_of(events: Sequence[Event], quote: str) -> int:
+    """The line of the first event that holds the quoted words; 0 when none does."""
+    words = " ".join(quote.split())
+    return next((one.line for one in events if words and words in " ".join(one.text.split())), 0)
+
+
+def _before(events: Sequence[Event], line: int) -> Episode | None:
+    """What a correction outside any rework is about: its own turn and the files edited in the turn before."""
+    turn = next((one.turn for one in events if line and one.line == line), -1)
+    if turn < 0:
+        return None
+    paths = dict.fromkeys(one.path for one in events if turn - 1 <= one.turn <= turn and one.line < line
+                          and tools.is_edit(one))
+    return Episode((turn, turn), (line, line), 0, "unclear", tuple(paths))
 
 
 def _detailed(episode: Episode, events: Sequence[Event]) -> Episode:
