@@ -42,7 +42,7 @@ def test_both_readmes_have_the_same_parts_and_commands():
 
 
 def test_every_command_is_in_the_generated_reference():
-    """docs/cli.md is exactly what the help texts say."""
+    """docs/cli.md and docs/cli.zh-CN.md are exactly what the help texts say."""
     run = subprocess.run(
         [sys.executable, str(ROOT / "tests" / "make_cli_docs.py"), "--check"], capture_output=True, encoding="utf-8"
     )

@@ -20,7 +20,7 @@ TOP = {
 }
 FOLDERS = {"commands": 5, "installer": 5, "store": 3, "clients": 3, "core": 2, "fast": 1}
 MAY = {
-    "cli": {"commands", "store", "report", "errors", "wording", "usage", "model", "shared"},
+    "cli": {"commands", "store", "report", "errors", "wording", "usage", "helping", "model", "shared"},
     "commands": {
         "shared", "drafting", "tidy_steps", "store", "clients", "core", "fast", "model", "errors", "wording", "report",
         "usage",
@@ -38,7 +38,8 @@ MAY = {
     "fast": {"fast"},
     "report": {"core", "errors", "fast", "model"},
     "model": set(),
-    "usage": {"errors"},
+    "usage": {"errors", "helping"},
+    "helping": {"core", "wording"},
     "errors": {"wording"},
     "wording": set(),
 }

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from experience_forge import cli
+from experience_forge import cli, helping
 from experience_forge.core import layout
 from experience_forge.store import home, proposals
 from helpers import confirm, entry
@@ -75,8 +75,8 @@ def test_help_fits_the_terminal(verb, columns, monkeypatch):
     """No line of a help text is wider than the terminal, nor than what can be read."""
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = cli.parser_of(verb).format_help().splitlines()
-    assert max(map(layout.cells, lines)) <= min(columns, cli.WIDEST)
-    assert max(map(layout.cells, cli.overview().splitlines())) <= min(columns, cli.WIDEST)
+    assert max(map(layout.cells, lines)) <= min(columns, helping.WIDEST)
+    assert max(map(layout.cells, cli.overview().splitlines())) <= min(columns, helping.WIDEST)
 
 
 @pytest.mark.parametrize("verb", cli.verbs())

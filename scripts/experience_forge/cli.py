@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import pkgutil
 import re
-import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +21,8 @@ EXIT_CODES = (
     "exit codes: 0 done, 1 refused or failed as expected, 2 usage, 3 bug (log named), "
     "4 needs confirmation, 5 invalid data, 130 interrupted"
 )
+USAGE = "experience-forge <command> [options]"
+MORE = "`experience-forge <command> --help` shows examples. --version prints the version."
 GROUPS = (
     ("keep what a session taught", ("scan", "signals", "score", "draft", "review", "confirm", "discard")),
     ("look at what is kept", ("list", "show", "status", "recall", "digest", "projects")),
@@ -36,8 +36,6 @@ DISK = ("disk is full", "disk I/O error", "readonly database", "unable to open d
 """What SQLite says when the disk failed, not we."""
 LONG = re.compile(r"(\S{120})\S{180,}(\S{60})")
 """A word that no id and hardly a path is: an error names its ends."""
-WIDEST = 110
-"""Columns above which help is hard to read, however wide the terminal is."""
 
 
 def verbs() -> list[str]:
@@ -66,12 +64,10 @@ def command_module(verb: str) -> Any:
 def parser_of(verb: str) -> Parser:
     """The argument parser of one verb, with the flags that all verbs share."""
     module = command_module(verb)
-    width = _width()
     parser = Parser(
         prog=f"experience-forge {verb}",
-        description=layout.help_text(module.HELP, width),
-        epilog=layout.help_text(f"{getattr(module, 'EPILOG', '')}\n\n{EXIT_CODES}", width),
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width),
+        description=module.HELP,
+        epilog=f"{getattr(module, 'EPILOG', '')}\n\n{EXIT_CODES}",
         allow_abbrev=False,
     )
     module.add_arguments(parser)
@@ -79,20 +75,18 @@ def parser_of(verb: str) -> Parser:
     return parser
 
 
-def overview() -> str:
-    """The text of `experience-forge --help`."""
-    lines = ["usage: experience-forge <command> [options]", "", DESCRIPTION]
+def overview(say: layout.Say | None = None) -> str:
+    """The text of `experience-forge --help`, put into the user's language, or by `say`."""
+    from . import helping
+
+    say = say or helping.saying()
+    told, width = say or str, helping.columns()
+    parts = [told("usage: ") + told(USAGE), layout.help_text(DESCRIPTION, width, say)]
     for title, names in GROUPS:
-        lines += ["", f"{title}:"]
-        for verb in names:
-            first, *rest = layout.wrapped(command_module(verb).HELP, _width() - 12)
-            lines += [f"  {verb:<10}{first}", *(" " * 12 + row for row in rest)]
-    lines += ["", "`experience-forge <command> --help` shows examples. --version prints the version.", EXIT_CODES]
-    return layout.help_text("\n".join(lines), _width())
-
-
-def _width() -> int:
-    return min(WIDEST, shutil.get_terminal_size((80, 24)).columns) - 2
+        pairs = [(verb, told(command_module(verb).HELP)) for verb in names]
+        parts.append("\n".join([told(f"{title}:"), *helping.rows(pairs, 12, width)]))
+    parts += [layout.help_text(text, width, say) for text in (MORE, EXIT_CODES)]
+    return "\n\n".join(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

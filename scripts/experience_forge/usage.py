@@ -35,7 +35,13 @@ def date(text: str) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are ours: what, a hint, and JSON where it was asked for."""
+    """An argument parser whose errors are ours: what, a hint, and JSON where it was asked for; and whose help is."""
+
+    def format_help(self) -> str:
+        """The help in the user's language, as wide as the terminal."""
+        from . import helping
+
+        return helping.page(self, helping.saying())
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help; argparse's own way passes over what can't be written."""

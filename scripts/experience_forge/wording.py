@@ -65,17 +65,30 @@ def sentences(file: str) -> dict[str, dict[str, str]]:
         OSError, ValueError: when the file is not there, or a line of it is damaged.
     """
     import json
+
+    found = {}
+    for line in _lines(f"messages/{file}"):
+        name, colon, value = line.partition(": ")
+        if colon and value.startswith("{"):
+            found[name.strip('"')] = json.loads(value)
+    return found
+
+
+@functools.cache
+def phrases(file: str) -> dict[str, str]:
+    """All of `rules/<file>.yaml`, whose lines are `"English": "other"`; errors as `sentences`."""
+    import json
+
+    return dict(json.loads("{" + ",".join(line for line in _lines(file) if line.startswith('"')) + "}"))
+
+
+def _lines(file: str) -> list[str]:
     from pathlib import Path
 
     package = Path(__file__).resolve().parent
     source = package.parent.parent
     rules = (source if (source / "rules").is_dir() else package / "_data") / "rules"
-    found = {}
-    for line in (rules / "messages" / f"{file}.yaml").read_text(encoding="utf-8").splitlines():
-        name, colon, value = line.partition(": ")
-        if colon and value.startswith("{"):
-            found[name.strip('"')] = json.loads(value)
-    return found
+    return (rules / f"{file}.yaml").read_text(encoding="utf-8").splitlines()
 
 
 _asked: list[Callable[[], str]] = []

@@ -24,8 +24,8 @@ from ..store.proposals import Proposal
 HELP = "save one proposal that you confirmed"
 EPILOG = """\
 The only command that changes what a client loads. In Claude Code the model runs exactly
-  <launcher> confirm ID --digest D
-and a dialog asks you; --receipt is filled in there. At a terminal of your own it shows the text and asks.
+`<launcher> confirm ID --digest D` and a dialog asks you; --receipt is filled in there. At a terminal of your own it
+shows the text and asks.
 
 examples:
   experience-forge confirm use-pnpm --digest 3f…

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+
+Say = Callable[[str], str]
+"""Puts a text into another language."""
 
 GAP = 2
 VERBATIM = 4
@@ -17,17 +20,22 @@ _WIDE = (
 """Letters between which a line may end."""
 _OPENING = re.escape("([{\"'“‘（「『《【")
 _CLOSING = re.escape("，。、；：！？）】》」』”’…,.;:!?)")
-_EXAMPLE = re.compile(r"(  \S.*?)\s{2,}(\S.*)")
+_EXAMPLE = re.compile(r"(  \S.*?)(\s{2,})(\S.*)")
 _RULER = re.compile(r"([=\-_*#~+.])\1{3,}")
 _MARGIN = re.compile(r" *\S+(?: \S+){0,3} {2,}(?=\S)")
 """A label with its gap: what follows is a column."""
-_LABEL = re.compile(r"[\w ]+: ")
+_LABEL = re.compile(r"JSON[^{]*: |[^{：]*JSON：|[\w ]+: |\w{2,4}：")
+_SHAPE_PART = re.compile(r'"[^"]*"|[^"{}\[\]|:]+')
+_PHRASE = re.compile(r"\w[`,]* [`\w]")
+"""What tells words of a shape from a placeholder (`id`, `n`)."""
 _GOES_ON = re.compile(r"[a-z0-9`(]|  +[\"\[{|]|    ")
 _PIECE = re.compile(
     # A command in a sentence stands on one line, so that it can be copied.
     rf"[{_OPENING}]*`[^`\n]+`[{_CLOSING}]*"
     rf"|[{_OPENING}]*[^\s`{_WIDE}]+[{_CLOSING}]*|[{_OPENING}]*[{_WIDE}][{_CLOSING}]*|`|\s+"
 )
+
+_WIDE_PIECE = re.compile(rf"[{_OPENING}]*[{_WIDE}]")
 
 
 def table(
@@ -63,19 +71,24 @@ def cells(text: str) -> int:
 def wrapped(text: str, width: int) -> list[str]:
     """A text in lines of at most `width` columns; a word that is longer stays whole, and behind what it follows.
 
-    Wide letters may be parted anywhere, but no line begins with a closing sign.
+    Wide letters may be parted anywhere, but no line begins with a closing sign, a clause that begins near the end
+    of a line goes to the next, and no letter stands alone on the last.
     """
-    lines, line, used = [], "", 0
+    lines: list[list[str]] = [[]]
+    used = 0
     for piece in _PIECE.findall(text):
         size = cells(piece)
-        if line and used + size > width >= size:
-            lines.append(line.rstrip())
-            line, used = "", 0
+        if lines[-1] and used + size > width >= size:
+            lines.append(_clause_begun(lines[-1], width // 6) if _WIDE_PIECE.match(piece) else [])
+            used = sum(map(cells, lines[-1]))
             if piece.isspace():
                 continue
-        line += piece
+        lines[-1].append(piece)
         used += size
-    return [*lines, line.rstrip()] if line.strip() or not lines else lines
+    if len(lines) > 1 and len(lines[-1]) == 1 and _WIDE_PIECE.match(lines[-1][0]) and _WIDE_PIECE.match(lines[-2][-1]):
+        lines[-1].insert(0, lines[-2].pop())
+    told = ["".join(line).rstrip() for line in lines]
+    return told if told[-1] or len(told) == 1 else told[:-1]
 
 
 def paragraph(line: str, width: int) -> list[str]:
@@ -103,23 +116,42 @@ def quoted(text: str, most: int) -> str:
     return (cut[:space] if space > 0 else cut) + "…"
 
 
-def help_text(text: str, width: int) -> str:
+def help_text(text: str, width: int, say: Say | None = None) -> str:
     """Examples and shapes of a help text in lines of at most `width` columns.
 
     Where the remark behind an example does not fit, all remarks go below their examples; other lines are wrapped.
+
+    Args:
+        say: gets each remark, sentence and phrase whole, and gives what stands in its place; commands stay.
     """
     lines = []
-    given = _joined(text.split("\n"), width)
+    given = [_said(line, say) for line in _joined(text.split("\n"), 0)] if say else _joined(text.split("\n"), width)
     below = any(cells(line) > width and _EXAMPLE.fullmatch(line) for line in given)
     for line in given:
         example = _EXAMPLE.fullmatch(line)
         if below and example:
-            lines += [example[1], *("      " + row for row in wrapped(example[2], width - 6))]
+            lines += [example[1], *("      " + row for row in wrapped(example[3], width - 6))]
         else:
             hang = "  " if _LABEL.match(line) else ""
             first, *rest = paragraph(line, width - len(hang))
             lines += [first, *(hang + row for row in rest)]
     return "\n".join(lines)
+
+
+def _said(line: str, say: Say) -> str:
+    """One line of a help text with its words put into another language."""
+    if example := _EXAMPLE.fullmatch(line):
+        return example[1] + example[2] + say(example[3])
+    if line.startswith("JSON"):
+        label, colon, shape = line.partition(": ")
+        return say(label + colon) + _SHAPE_PART.sub(lambda part: _part_said(part[0], say), shape)
+    # A line that stands in is an example without a remark.
+    return line if not line or line[0] == " " else say(line)
+
+
+def _part_said(part: str, say: Say) -> str:
+    words = part.strip(" ,")
+    return part.replace(words, say(words)) if part[0] != '"' and _PHRASE.search(words) else part
 
 
 def _joined(lines: Sequence[str], width: int) -> list[str]:
@@ -149,6 +181,16 @@ def _widths(
     for at in prose:
         given[at] = max(least[at], min(natural[at], free * natural[at] // wanted))
     return given
+
+
+def _clause_begun(line: list[str], most: int) -> list[str]:
+    """Takes the pieces behind the last comma, or the like, of a line away, when they are at most `most` columns."""
+    at = next((at for at in range(len(line), 0, -1) if line[at - 1][-1] in "，、；：。！？"), 0)
+    if not 0 < at < len(line) or sum(map(cells, line[at:])) > most:
+        return []
+    taken = line[at:]
+    del line[at:]
+    return taken[1:] if taken[0].isspace() else taken
 
 
 def _words(text: str) -> list[str]:

@@ -30,15 +30,15 @@ EPILOG = """examples:
 
 Without a terminal nothing is asked: --yes is needed, and hooks only come with --hooks.
 CLAUDE_CONFIG_DIR and EXPERIENCE_FORGE_HOME are honoured.
+
 exit codes: 0 done, 1 refused or a part is left for you, 2 usage, 4 needs an answer, 130 interrupted"""
 
 
 def parser() -> Parser:
     """The arguments of install.py."""
     made = Parser(
-        prog="install.py", description="Installs experience-forge for Claude Code.", epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
-    )  # fmt: skip
+        prog="install.py", description="Installs experience-forge for Claude Code.", epilog=EPILOG, allow_abbrev=False,
+    )
     add = made.add_argument
     add("--yes", action="store_true", help="start without asking")
     add("--hooks", dest="hooks", action="store_true", default=None, help="wire the hooks")
