@@ -35,10 +35,14 @@ def find(text: str, placeholders: plausible.Placeholders, taken: set[int]) -> It
         if text.find("@", place, place + 710) < 0:
             place = text.find("://", place + 3)
             continue
-        scheme = _SCHEME.search(text[max(0, place - 32) : place])
-        match = _USERINFO.match(text, place + 3) if scheme else None
-        if match is None and scheme and scheme.group().lower() not in _WEAK_SCHEMES:
-            match = _USERINFO_WIDE.match(text, place + 3)
+        match = _USERINFO.match(text, place + 3)
+        wide = _USERINFO_WIDE.match(text, place + 3) if match is None else None
+        if match or wide:
+            scheme = _SCHEME.search(text[max(0, place - 32) : place])
+            if scheme is None:
+                match = None
+            elif wide and scheme.group().lower() not in _WEAK_SCHEMES:
+                match = wide
         if match:
             taken.add(match.end() - 1)
             yield from _userinfo(match, placeholders)

@@ -3,59 +3,94 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from .literal_search import longest_of
 
 _REMARK = r"(?:[ \t]{0,2}[(（\[【][^()（）\[\]【】\n]{0,24}[)）\]】])?"
 _CLOSE = r"(?:\\?[\"'`”’」』*\])]){0,4}"
 
 
+_COMPOUNDS = (
+    "authorization",
+    r"secret[_\-. ]?access[_\-. ]?key",
+    r"secret[_\-. ]?key",
+    r"auth[_\-. ]?(?:token|key)",
+    r"token[_\-. ]?(?:secret|key)",
+    r"key[_\-. ]?(?:secret|token)",
+    "passphrases?",
+    r"pass[_\-. ]?(?:word|phrase|code)",
+)
+
+
+def nouns_of(rules: Mapping[str, Any], root: str) -> list[str]:
+    """Patterns of the nouns that begin with a root, in the order in which they are tried."""
+    words = sorted({*map(str, rules["long"]), *map(str, rules["short"]), "key"}, key=len, reverse=True)
+    return [word for word in (*_COMPOUNDS, *map(re.escape, words)) if word.startswith(root)]
+
+
+def idle_right_of(rules: Mapping[str, Any], root: str) -> re.Pattern[str]:
+    """A noun, a blank, and a word of letters alone that sets nothing: there `right_of` finds nothing.
+
+    It knows no more than `right_of`, only sooner: prose and code have such places by the thousand.
+    """
+    links = {re.split(r"[^a-z]", str(link))[0] for link in rules["links"]} - {""}
+    setting = "|".join(sorted({*links, "for", "of", "on", "to", "in"}))
+    return re.compile(
+        rf"(?:{'|'.join(nouns_of(rules, root))})s?[ \t]"
+        rf"(?!(?:{setting})(?![a-z])|value|access|key|token|secret|word|phrase|code)"
+        r"[a-z]{1,60}[.,;:)]{0,2}(?!\S)",
+        re.I | re.A,
+    )
+
+
 def right_of(rules: Mapping[str, Any], headers: Mapping[str, Any], root: str) -> re.Pattern[str]:
     """What stands right of a root: the noun, its tail, the sign that sets it, an opening quote."""
-    words = sorted({*map(str, rules["long"]), *map(str, rules["short"]), "key"}, key=len, reverse=True)
-    compounds = [
-        "authorization",
-        r"secret[_\-. ]?access[_\-. ]?key",
-        r"secret[_\-. ]?key",
-        r"auth[_\-. ]?(?:token|key)",
-        r"token[_\-. ]?(?:secret|key)",
-        r"key[_\-. ]?(?:secret|token)",
-        "passphrases?",
-        r"pass[_\-. ]?(?:word|phrase|code)",
-    ]
-    nouns = [word for word in compounds + [re.escape(word) for word in words] if word.startswith(root)]
-    after = "|".join(sorted(map(str, rules["after"]), key=len, reverse=True))
-    links = "|".join(
-        re.escape(word) for word in sorted(map(str, rules["links"]), key=len, reverse=True)
-    )
-    zh_links = "|".join(sorted(rules["zh_links"], key=len, reverse=True))
-    schemes = "|".join(
-        re.escape(word) for word in sorted(set(headers["schemes"]), key=len, reverse=True)
-    )
+    nouns = nouns_of(rules, root)
+    after = longest_of(map(str, rules["after"]))
+    links = longest_of(map(str, rules["links"]))
+    zh_links = longest_of(rules["zh_links"])
+    zh_first = _firsts(rules["zh_links"])
+    schemes = longest_of(map(str, headers["schemes"]))
+    # A look ahead at the characters that must come next decides nothing; it spares the search behind it.
     return re.compile(
         rf"(?P<noun>{'|'.join(nouns)})s?"
-        rf"(?:[_\-.]?(?:{after})(?![a-z])|[_\-.]?[0-9]{{1,2}}){{0,3}}(?![A-Za-z0-9_\-])"
-        rf"{_CLOSE}{_REMARK}{_CLOSE}"
+        rf"(?:(?=[_\-.a-z0-9])(?:[_\-.]?{after}(?![a-z])|[_\-.]?[0-9]{{1,2}})){{0,3}}(?![A-Za-z0-9_\-])"
+        rf"{_CLOSE}{_REMARK}{_CLOSE}(?=[ \t?:=\-→：＝\"',\r\nv{{>{zh_first}])"
         r"(?:"
-        r"(?P<set>[ \t]{0,40}\??:[ \t]{0,8}[A-Za-z_][\w\[\]|., ?]{0,30}?[ \t]{0,4}=(?![=>])[ \t]{0,8}"
-        r"|[ \t]{0,40}(?:=>|:=|->|→|===?|[:：＝=])[ \t]{0,40}(?:\r?\n[ \t]{1,40}(?=[^\s:]{8,}(?:\s|\Z)))?"
-        r"|[\"']?[ \t]{0,4},?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?[ \t]{0,4}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,8}"
+        r"(?P<set>(?=[ \t]{0,40}[?:=\-→：＝])(?:"
+        r"[ \t]{0,40}\??:[ \t]{0,8}[A-Za-z_][\w\[\]|., ?]{0,30}?[ \t]{0,4}=(?![=>])[ \t]{0,8}"
+        r"|[ \t]{0,40}(?:=>|:=|->|→|===?|[:：＝=])[ \t]{0,40}(?:\r?\n[ \t]{1,40}(?=[^\s:]{8,}(?:\s|\Z)))?)"
+        r"|(?=[\"' \t,\r\n]{0,57}value)"
+        r"[\"']?[ \t]{0,4},?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?[ \t]{0,4}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,8}"
         r"|[ \t]{0,4}\{[^{}\"']{0,80}default[ \t]{0,8}=[ \t]{0,8}"
         r"|>(?=[^<>\n]{1,400}</)"
-        rf"|[ \t]{{0,2}}(?:{zh_links})[ \t：:]{{0,2}})"
+        rf"|(?=[ \t]{{0,2}}[{zh_first}])[ \t]{{0,2}}{zh_links}[ \t：:]{{0,2}})"
         r"|(?P<pair>[ \t]{0,2},[ \t]{0,2}(?=[\"']))"
         # `password for the staging box is ...`
-        rf"|(?P<word>(?:[ \t](?:for|of|on|to|in)(?:[ \t][\w.\-']{{1,20}}){{1,5}})?[ \t]{{1,2}}(?:{links})[ \t:]{{1,3}})"
+        rf"|(?P<word>(?:[ \t](?:for|of|on|to|in)(?:[ \t][\w.\-']{{1,20}}){{1,5}})?[ \t]{{1,2}}{links}[ \t:]{{1,3}})"
         r"|(?P<flag>[ \t]{1,4}(?=[\"'`“]|[^\s]{0,60}[0-9!#$&*~?^%@+=|])))"
-        rf"(?P<open>(?:\\?[\"'`“‘「『《]|\*\*){{0,3}})(?:(?:{schemes})[ \t]{{1,4}}(?=\S))?",
+        rf"(?P<open>(?:\\?[\"'`“‘「『《]|\*\*){{0,3}})(?:{schemes}[ \t]{{1,4}}(?=\S))?",
         re.I | re.A,
     )
 
 
 def right_of_chinese(rules: Mapping[str, Any]) -> re.Pattern[str]:
-    links = "|".join(sorted(rules["zh_links"], key=len, reverse=True))
+    links, first = longest_of(rules["zh_links"]), _firsts(rules["zh_links"])
     return re.compile(
         rf"{_CLOSE}{_REMARK}{_CLOSE}(?P<gap>[ \t]{{0,4}})"
-        rf"(?P<set>(?:(?:{links}|[:：=＝]|=>|->|→)[ \t]{{0,4}}){{1,3}})?"
+        rf"(?P<set>(?:(?=[:：=＝\-→{first}])(?:{links}|[:：=＝]|=>|->|→)[ \t]{{0,4}}){{1,3}})?"
         r"(?P<open>[\"'`“‘「『《]{0,2})"
     )
+
+
+def behind_chinese(rules: Mapping[str, Any]) -> frozenset[str]:
+    """The characters of which one must stand right of a Chinese name, so that a value can follow."""
+    links = {link[0] for link in rules["zh_links"]}
+    return frozenset({*map(chr, range(33, 127)), *" \t（［【”’」』：＝→“‘「『《", *links})
+
+
+def _firsts(words: Iterable[str]) -> str:
+    """The characters that the words begin with, to stand between the brackets of a class."""
+    return "".join(re.escape(char) for char in sorted({word[0] for word in words}))

@@ -6,13 +6,13 @@ import functools
 import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import label_patterns, plausible
 
 _NAME_BACK = 48
 _NAME_CHARS = string.ascii_letters + string.digits + "_-."
+_NAME_SET = frozenset(_NAME_CHARS)
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", re.A)
 _PASSWORD_NOUNS = ("pass", "pw", "psw", "pswd", "kenn", "contra", "motde", "cred")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》"}
@@ -39,11 +39,12 @@ _ACCOUNT_BEFORE = re.compile(
     re.A,
 )
 _AFTER_ACCOUNT = frozenset(";& ")
+SLASH = " / "
+"""Between a name and a password that follows it without a word of its own."""
 _QUERY = re.compile(r"&(?:amp;)?[A-Za-z_][\w.\-]{0,40}=", re.A)
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """One secret value and what its name says it is."""
 
     start: int
@@ -65,6 +66,7 @@ class Labels:
         self.not_before = frozenset(str(word) for word in rules["not_before"])
         # The same few names come again and again in one text.
         self._secret_name = functools.lru_cache(maxsize=4096)(self._name_of_secret)
+        self._may_be_named = functools.lru_cache(maxsize=4096)(self._some_noun_fits)
         self.header_names = frozenset(headers["names"])
         self.cookie_plain = frozenset(headers["cookie_plain"])
         self.zh_pivots = _pivots(rules["zh"])
@@ -92,7 +94,16 @@ class Labels:
         self.right = {
             root: label_patterns.right_of(rules, headers, root) for root in (*self.roots, *self.rest_roots)
         }
+        self.idle_right = {root: label_patterns.idle_right_of(rules, root) for root in self.right}
+        self.nouns = {root: label_patterns.nouns_of(rules, root) for root in self.right}
+        self.header_lefts = frozenset(
+            (root, name[: hit.start()])
+            for root in self.right
+            for name in self.header_names
+            for hit in re.finditer(re.escape(root), name)
+        )
         self.zh_right = label_patterns.right_of_chinese(rules)
+        self.zh_next = label_patterns.behind_chinese(rules)
         self.zh_account = re.compile(
             rf"(?:{'|'.join(map(re.escape, rules['zh_accounts']))})[:：= 是为]{{0,4}}[A-Za-z0-9_.@\-]{{2,40}}"
             r"[ \t,，、;；/／]{0,3}\Z",
@@ -103,25 +114,26 @@ class Labels:
             re.A,
         )
 
-    def find(self, text: str, low: str) -> Iterator[Found]:
-        """All values with a name; `low` is `text` in lower case, of the same length."""
-        for root in (*self.roots, *self.rest_roots):
-            yield from self._walk(text, low, root, self._cookie if root == "cookie" else self._named)
+    def find(self, text: str, places: Mapping[str, Sequence[int]]) -> Iterator[Found]:
+        """All values with a name; `places` are those of the keys of `right`, letters of any case."""
+        for root in self.right:
+            yield from self._walk(text, places.get(root, ()), root, self._cookie if root == "cookie" else self._named)
         if not text.isascii():
             for pivot, words in self.zh_pivots.items():
                 yield from self._walk_pivot(text, pivot, words, self._chinese)
             for pivot, words in self.account_pivots.items():
                 yield from self._walk_pivot(text, pivot, words, self._account)
-        yield from self._walk(text, low, " / ", self._slash)
+        yield from self._walk(text, places.get(SLASH, ()), SLASH, self._slash)
 
     def _walk(
-        self, text: str, low: str, root: str, judge_at: Callable[[str, int, str], Sequence[Found]]
+        self, text: str, places: Sequence[int], root: str, judge_at: Callable[[str, int, str], Sequence[Found]]
     ) -> Iterator[Found]:
-        place = low.find(root)
-        while place >= 0:
-            found = judge_at(text, place, root)
-            yield from found
-            place = low.find(root, max(place + len(root), found[-1].end if found else 0))
+        done = 0
+        for place in places:
+            found = judge_at(text, place, root) if place >= done else ()
+            if found:
+                yield from found
+                done = found[-1].end
 
     def _walk_pivot(
         self,
@@ -139,20 +151,29 @@ class Labels:
             place = text.find(pivot, place + 1)
 
     def _named(self, text: str, place: int, root: str) -> Sequence[Found]:
+        before = text[max(0, place - _NAME_BACK) : place]
+        left = before[len(before.rstrip(_NAME_CHARS)) :] if before[-1:] in _NAME_SET else ""
+        prior = _last_name(before) if root == "key" and not left else ""
+        if not self._may_be_named(root, left, prior) or self.idle_right[root].match(text, place):
+            return ()
         match = self.right[root].match(text, place)
         if match is None:
             return ()
         noun = match["noun"].lower()
-        before = text[max(0, place - _NAME_BACK) : place]
-        left = before[len(before.rstrip(_NAME_CHARS)) :]
         if before.endswith("${" + left):
             return ()
         header = (left + match["noun"]).lower().lstrip("-.") in self.header_names and match[
             "set"
         ] is not None
-        if not header and not self._secret_name(left, "" if left else _last_name(before), noun):
+        if not header and not self._secret_name(left, prior, noun):
             return ()
         return self._value(text, place - len(left), match, noun, left, header)
+
+    def _some_noun_fits(self, root: str, left: str, prior: str) -> bool:
+        """Whether what stands left can belong to a secret's name or a header's, whatever noun begins with the root."""
+        return (root, left.lower().lstrip("-.")) in self.header_lefts or any(
+            self._name_of_secret(left, prior, noun) for noun in self.nouns[root]
+        )
 
     def _name_of_secret(self, left: str, prior: str, noun: str) -> bool:
         """Whether a name says that it holds a secret: `left` of the noun, or the word before it, and the noun."""
@@ -251,6 +272,8 @@ class Labels:
         return plausible.strong(value) or (match["word"] is not None and plausible.long_hex(value))
 
     def _chinese(self, text: str, place: int, root: str) -> Sequence[Found]:
+        if text[place + len(root) : place + len(root) + 1] not in self.zh_next:
+            return ()
         match = self.zh_right.match(text, place + len(root))
         if match is None:
             return ()

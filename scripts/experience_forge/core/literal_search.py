@@ -1,57 +1,142 @@
-"""Finds many literals in one walk through a text, and lowers a text without moving a character."""
+"""Finds many literals in one walk through a text, and holds a text in the forms that are searched."""
 
 from __future__ import annotations
 
+import collections
+import functools
+import itertools
 import re
-from collections.abc import Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Generic, NamedTuple, TypeVar
 
-_LATIN_LOWER = bytes(
-    place + 32 if 65 <= place <= 90 or (192 <= place <= 222 and place != 215) else place for place in range(256)
+_SHARES = dict(
+    zip("etaoinsrhldcumfpgwybvkxjqz 0123456789", (125, 93, 80, 76, 76, 72, 65, 63, 51, 41, 38, 33, 27, 25, 24, 21, 19,
+        17, 17, 15, 11, 5, 2, 2, 1, 1, 180, *[20] * 10), strict=True)
 )
-_STEMS = ("pass", "hook", "uth", "use", "identified", "ibaakca", "byqgsm49age", "pw", " -")
-"""Pieces that many literals of the rules share: one search for the piece stands for a search for each of them."""
+"""How often a character stands in a text, in thousandths: letters as Norvig counted them (norvig.com/mayzner.html)."""
+
+_SAMPLED = 200_000
+"""From this many characters on it pays to count the pairs of the text itself, and to look for those it has least."""
 
 Owner = TypeVar("Owner")
+
+
+class Views:
+    """One text in the forms that are searched: in all of them a character has the place that it has in the text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.plain = text.encode("ascii", "replace")
+        """One byte a character; what ASCII does not hold is a `?`."""
+
+    @functools.cached_property
+    def low(self) -> bytes:
+        """`plain` in lower case."""
+        return self.plain.lower()
+
+    @functools.cached_property
+    def backwards(self) -> str:
+        """The text from its end to its beginning; the sign for kelvin is the letter that it is in lower case."""
+        return self.text[::-1].replace("\u212a", "k")
 
 
 class Literals(Generic[Owner]):
     """Literals with an owner each, found together.
 
+    Of each literal one pair of characters is looked for, the rarest. Read as UTF-16 a text is a row of such
+    pairs, and one class of characters finds all of them; a second reading, one byte on, has the pairs between.
+
     Args:
-        items: (literal, whether Latin letters of any case count, owner).
+        items: (literal of two characters or more, whether Latin letters of any case count, owner).
     """
 
     def __init__(self, items: Iterable[tuple[str, bool, Owner]]) -> None:
-        self._by_stem: dict[str, list[tuple[str, int, bool, Owner]]] = {}
+        self._owners: list[Owner] = []
+        self._literals: list[_Literal] = []
+        self._other: list[tuple[str, int]] = []
+        slots: dict[int, int] = {}
         for literal, any_case, owner in items:
-            low = literal.lower()
-            stem = next((stem for stem in _STEMS if stem in low), low)
-            self._by_stem.setdefault(stem, []).append((literal, low.index(stem), any_case, owner))
+            slot = slots.setdefault(id(owner), len(self._owners))
+            if slot == len(self._owners):
+                self._owners.append(owner)
+            if literal.isascii() and "?" not in literal:
+                self._literals.append(_Literal(literal.lower() if any_case else literal, any_case, slot))
+            else:
+                self._other.append((literal, slot))
+        self._usual = _by_pair(self._literals, _share)
 
-    def places(self, text: str, low: str) -> list[tuple[Owner, list[int]]]:
-        """Each owner whose literals occur, with the places where they begin, in order; `low` is `lowered(text)`."""
-        found: dict[int, tuple[Owner, list[int]]] = {}
-        for stem, literals in self._by_stem.items():
-            searched = low if stem.isascii() else text
-            at = searched.find(stem)
+    def places(self, views: Views) -> list[tuple[Owner, list[int]]]:
+        """Each owner whose literals occur, in the order in which they were given, with the places, in order."""
+        found: list[list[int]] = [[] for _ in self._owners]
+        for literal, slot in self._other if not views.text.isascii() else ():
+            at = views.text.find(literal)
             while at >= 0:
-                for literal, offset, any_case, owner in literals:
-                    if (low if any_case and stem.isascii() else text).startswith(literal, at - offset) and at >= offset:
-                        found.setdefault(id(owner), (owner, []))[1].append(at - offset)
-                at = searched.find(stem, at + 1)
-        return [(owner, sorted(set(places))) for owner, places in found.values()]
+                found[slot].append(at)
+                at = views.text.find(literal, at + 1)
+        by_pair = self._usual
+        if len(views.plain) > _SAMPLED:
+            by_pair = _by_pair(self._literals, _counts(views.plain).__getitem__)
+        for shift in (0, 1) if by_pair else ():
+            _walk(views, shift, by_pair, found)
+        return [(owner, sorted(set(places))) for owner, places in zip(self._owners, found, strict=True) if places]
 
 
-def lowered(text: str) -> str:
-    """A text of the same length in which Latin letters are small; what Latin-1 does not hold may be a `?`.
+class _Literal(NamedTuple):
+    text: str
+    any_case: bool
+    slot: int
 
-    Ten times as fast as `str.lower` on a text with Chinese in it. Words that Latin-1 does not hold must be looked
-    for in the text itself.
-    """
-    if text.isascii():
-        return text.lower()
-    return text.encode("latin-1", "replace").translate(_LATIN_LOWER).decode("latin-1")
+
+_ByPair = dict[str, list[tuple[bytes, int, bool, int]]]
+"""Of each pair, as one character, the literals that are looked for by it: (literal, place in it, any case, slot)."""
+
+
+def _by_pair(literals: Iterable[_Literal], share: Callable[[str], float]) -> _ByPair:
+    """The literals by the pair of theirs that `share` says to be the rarest."""
+    made: _ByPair = {}
+    for text, any_case, slot in literals:
+        ways = [_cases(text[at : at + 2], any_case) for at in range(len(text) - 1)]
+        offset = min(range(len(ways)), key=lambda at: sum(map(share, ways[at])))
+        for pair in ways[offset]:
+            made.setdefault(_unit(pair), []).append((text.encode("ascii"), offset, any_case, slot))
+    return made
+
+
+def _walk(views: Views, shift: int, by_pair: _ByPair, found: list[list[int]]) -> None:
+    """Add the places of the literals whose pair stands at an even place (`shift` 0) or an odd one (1)."""
+    plain, low = views.plain, views.low
+    for hit in re.finditer("[" + "".join(map(re.escape, sorted(by_pair))) + "]", _units(plain[shift:])):
+        at = 2 * hit.start() + shift
+        for literal, offset, any_case, slot in by_pair[hit[0]]:
+            if at >= offset and (low if any_case else plain).startswith(literal, at - offset):
+                found[slot].append(at - offset)
+
+
+def _cases(pair: str, any_case: bool) -> list[str]:
+    cases = [sorted({char, char.upper()}) if any_case else [char] for char in pair]
+    return ["".join(chars) for chars in itertools.product(*cases)]
+
+
+def _unit(pair: str) -> str:
+    return pair.encode("ascii").decode("utf-16-be")
+
+
+def _units(plain: bytes) -> str:
+    return (plain + b" " * (len(plain) % 2)).decode("utf-16-be")
+
+
+def _counts(plain: bytes) -> collections.Counter[str]:
+    """How often each pair stands in 64 pieces of a text."""
+    pieces = b"".join(plain[at : at + 1024] for at in range(0, len(plain), len(plain) // 64))
+    return collections.Counter({
+        unit.encode("utf-16-be").decode("ascii"): count for unit, count in collections.Counter(_units(pieces)).items()
+    })
+
+
+def _share(pair: str) -> float:
+    """How often a pair of characters may stand in a text, for comparing pairs."""
+    first, second = (_SHARES.get(char.lower(), 8) / (8 if char.isupper() else 1) for char in pair)
+    return first * second
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -63,3 +148,12 @@ def any_of(words: Iterable[str]) -> str:
         return ""
     branches = [re.escape(first) + (any_of(rest) if "" not in rest else "") for first, rest in tree.items()]
     return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+
+
+def longest_of(words: Iterable[str]) -> str:
+    """A pattern that matches what `|` between the words, longest first, would, with few tries at a place."""
+    tree: dict[str, list[str]] = {}
+    for word in sorted(set(words)):
+        tree.setdefault(word[:1], []).append(word[1:])
+    branches = [re.escape(first) + (longest_of(rest) if rest != [""] else "") for first, rest in tree.items() if first]
+    return f"(?:{'|'.join(branches)}){'?' if '' in tree else ''}"

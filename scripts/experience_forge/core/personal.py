@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from . import digits, plausible
 from .labels import Found
-from .literal_search import any_of
+from .literal_search import Views, any_of
 
 _LOCAL_CHARS = string.ascii_letters + string.digits + "._%+-"
+_LOCALS = bytes(97 if chr(code) in _LOCAL_CHARS else 32 for code in range(256))
 _HOST = re.compile(
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?\.){1,6}([A-Za-z]{2,24})(?![A-Za-z0-9\-]|\.[A-Za-z0-9])",
     re.A,
 )
 _BARE_LOGIN = re.compile(r"(?<![A-Za-z0-9_.\-])[A-Za-z0-9_.\-]{1,40}:([^\s@:/'\"]{6,60})\Z", re.A)
+_LOGIN_VALUE = re.compile(r"[^\s@:/'\"]{6,60}", re.A)
 _NUMBER = re.compile(r"[0-9](?=[0-9 ().\-]{6})(?:[ ().\-]{0,2}[0-9]){6,21}[Xx]?", re.A)
 _BEGIN = re.compile(r"(?<![0-9])[0-9+(]", re.A)
 _NO_LABEL = frozenset("/_-,<&%{}[;|\n\r@~^*!?$\\0123456789")
@@ -81,19 +83,27 @@ class Personal:
         self.identity = _Label(rules["id_labels"])
         self.account = _Label(rules["account_labels"])
         words = {*self.phone.words, *self.identity.words, *self.account.words}
-        self.any_label = re.compile(_BACKWARDS + any_of(word[::-1] for word in words))
+        self.any_label = re.compile(_BACKWARDS + any_of(word[::-1] for word in words), re.I | re.A)
 
-    def find(self, text: str, taken: frozenset[int]) -> Iterator[Found]:
-        """All personal data; `taken` holds the places of `@` that belong to URLs with a password."""
-        yield from self._mails(text, taken)
-        yield from self._homes(text)
-        yield from self._numbers(text)
+    def find(self, views: Views, heads: Mapping[str, Sequence[int]], taken: frozenset[int]) -> Iterator[Found]:
+        """All personal data.
 
-    def _mails(self, text: str, taken: frozenset[int]) -> Iterator[Found]:
+        Args:
+            heads: the places of the heads of home folders.
+            taken: the places of `@` that belong to URLs with a password.
+        """
+        yield from self._mails(views, taken)
+        yield from self._homes(views.text, heads)
+        yield from self._numbers(views)
+
+    def _mails(self, views: Views, taken: frozenset[int]) -> Iterator[Found]:
+        text = views.text
         place = text.find("@")
+        locals_ = views.plain.translate(_LOCALS) if place >= 0 else b""
         while place >= 0:
-            local = _local_before(text, place)
-            if local and place not in taken:
+            begin = locals_.rfind(b" ", max(0, place - 64), place) + 1 or max(0, place - 64)
+            if begin < place and place not in taken:
+                local = text[begin:place]
                 login = _bare_login(text, place)
                 host = None if login else _HOST.match(text, place + 1)
                 if login:
@@ -119,15 +129,12 @@ class Personal:
             text[host.end() : host.end() + 1] == ":" and text[host.end() + 1 : host.end() + 2].isalpha()
         )
 
-    def _homes(self, text: str) -> Iterator[Found]:
-        heads = [
-            head
-            for head in self.heads
-            if ("Users" if "Users" in head else "home" if "home" in head else head) in text
-        ]
-        for head in heads:
-            place = text.find(head)
-            while place >= 0:
+    def _homes(self, text: str, heads: Mapping[str, Sequence[int]]) -> Iterator[Found]:
+        for head in self.heads:
+            done = 0
+            for place in heads.get(head, ()):
+                if place < done:
+                    continue
                 start = place + len(head)
                 if head.endswith("\\"):
                     start += text[start : start + 1] == "\\"
@@ -139,12 +146,17 @@ class Personal:
                     and not (head[0] == "/" and _elsewhere(text, place))
                 ):
                     yield Found(start, end, "home-name")
-                place = text.find(head, start)
+                done = start
 
-    def _numbers(self, text: str) -> Iterator[Found]:
+    def _numbers(self, views: Views) -> Iterator[Found]:
+        text, size = views.text, len(views.text)
         for match in _NUMBER.finditer(text):
             start, end = match.span()
-            if start and text[start - 1] in "+(":
+            before = text[start - 1] if start else ""
+            short = end - start < 9 or (end - start < 11 and text[start : end - 1].isdigit())
+            if short and before in _NO_LABEL:
+                continue  # Neither a form nor a label.
+            if before and before in "+(":
                 start -= 1
             value = text[start:end]
             if len(value) <= 16 and _YEAR.match(value) and value[:10].count(" ") < 2:
@@ -152,7 +164,11 @@ class Personal:
             count = len(value) if value.isdecimal() else sum(map(str.isdigit, value))
             found = list(self._number(text, start, end)) if count >= 9 else []
             yield from found
-            if not found:
+            if (
+                not found
+                and text[start - 1 : start] not in _NO_LABEL
+                and self.any_label.match(views.backwards, size - start)
+            ):
                 yield from self._labelled(text, start, end, count)
 
     def _number(self, text: str, start: int, end: int) -> Iterator[Found]:
@@ -183,11 +199,7 @@ class Personal:
                 return
 
     def _labelled(self, text: str, start: int, end: int, count: int) -> Iterator[Found]:
-        if text[start - 1 : start] in _NO_LABEL:
-            return
         before = text[max(0, start - 40) : start].lower()
-        if not self.any_label.match(before[::-1]):
-            return
         if 7 <= count <= 15 and self.phone.search(before):
             yield Found(start, end, "phone")
         elif 6 <= count <= 20 and self.identity.search(before):
@@ -218,7 +230,8 @@ def _local_before(text: str, place: int) -> str:
 
 def _bare_login(text: str, place: int) -> str:
     """The password of `name:password@`, when it looks like one."""
-    if text.find(":", max(0, place - 61), place - 6 if place > 6 else 0) < 0:
+    colon = text.rfind(":", max(0, place - 61), place)
+    if colon < 0 or not _LOGIN_VALUE.fullmatch(text, colon + 1, place):
         return ""
     login = _BARE_LOGIN.search(text[max(0, place - 110) : place])
     return login[1] if login and plausible.strong(login[1]) else ""

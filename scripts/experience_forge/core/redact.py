@@ -1,29 +1,23 @@
 """Takes secrets and personal data out of a text, keeping the kind and a keyed fingerprint.
 
-The finders jump from literal to literal with `str.find`, and try a bounded pattern only there, so
-the work grows in step with the text. Text is redacted field by field, before anything is cut.
+One walk finds the literals of all rules, one the long runs of token characters; a bounded pattern is tried
+only there, so the work grows in step with the text. Text is redacted field by field, before anything is cut.
 """
 
 from __future__ import annotations
 
 import bisect
 import functools
-import hashlib
 import hmac
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import addresses, literal_search, pem, plausible
-from .labels import Found, Labels
+from . import addresses, literal_search, pem, plausible, runs
+from .labels import SLASH, Found, Labels
 from .personal import Personal
 
-# The look-behinds stand after the sign, so that `re` can leap to it.
-_SEPARATOR = re.compile(r"[_\-.](?<=[A-Za-z0-9].)(?=[A-Za-z0-9_\-]{16})", re.A)
-_CAPITAL = re.compile(
-    r"[A-Z](?<![A-Za-z0-9+].)(?=[A-Za-z0-9_\-.]{15}|[A-Z]?[0-9]{2}[A-Z0-9 ]{5})", re.A
-)
 _DISCORD = re.compile(r"[A-Za-z0-9_\-]{23,28}\.[A-Za-z0-9_\-]{6,7}\.[A-Za-z0-9_\-]{27,45}", re.A)
 # A provider that the rules do not know: a head, `_`, and 32 or more mixed letters and digits.
 _UNKNOWN = re.compile(r"_(?<=[a-z0-9]_)([A-Za-z0-9]{32,200})(?![A-Za-z0-9+/])", re.A)
@@ -81,8 +75,11 @@ class Rules:
         for rule in data["marks"]:
             self._add_mark(rule)
         self.scans = [rule for rule in self.marks if "scan" in rule]
-        self.literals = literal_search.Literals(
-            (literal, bool(rule.get("lower")), rule) for rule in self.marks for literal in rule.get("find", ())
+        self.literals = literal_search.Literals[Mapping[str, Any] | str](
+            [(literal, bool(rule.get("lower")), rule) for rule in self.marks for literal in rule.get("find", ())]
+            + [(root, True, root) for root in (*self.labels.right, SLASH)]
+            + [(word, False, word) for word in pem.WORDS]
+            + [(head, False, head) for head in self.personal.heads]
         )
         self.tokens: dict[str, list[_Token]] = {}
         for rule in data["tokens"]:
@@ -124,9 +121,13 @@ def redact(text: str, rules: Rules, key: bytes) -> Redacted:
         return Redacted(text, {}, ())
     parts: list[str] = []
     counts: dict[str, int] = {}
+    digests: dict[str, str] = {}
     done = 0
     for start, end, kind in spans:
-        parts += (text[done:start], mark(text[start:end], kind, key))
+        value = text[start:end]
+        if value not in digests:
+            digests[value] = _digest(value, key)
+        parts += (text[done:start], f"[redacted:{kind}:{digests[value]}]")
         counts[kind] = counts.get(kind, 0) + 1
         done = end
     parts.append(text[done:])
@@ -135,34 +136,45 @@ def redact(text: str, rules: Rules, key: bytes) -> Redacted:
 
 def mark(value: str, kind: str, key: bytes) -> str:
     """The text that stands in place of `value`."""
-    digest = hmac.new(key, value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
-    return f"[redacted:{kind}:{digest[:8]}]"
+    return f"[redacted:{kind}:{_digest(value, key)}]"
+
+
+def _digest(value: str, key: bytes) -> str:
+    return hmac.digest(key, value.encode("utf-8", "surrogatepass"), "sha256").hex()[:8]
 
 
 def find(text: str, rules: Rules) -> Iterator[Found]:
     """All findings, in no order, perhaps overlapping."""
-    low = literal_search.lowered(text)
+    views = literal_search.Views(text)
+    marked, named = _marked(views, rules)
+    separators, capitals = runs.starts(views)
     taken: set[int] = set()
     yield from addresses.find(text, rules.placeholders, taken)
-    yield from pem.find(text)
-    yield from _tokens(text, rules)
-    capitals = [match.start() for match in _CAPITAL.finditer(text)]
+    yield from pem.find(text, named)
+    yield from _tokens(text, separators, rules)
     yield from _capitals(text, capitals, rules)
-    for rule, places in _marked(text, low, rules):
+    for rule, places in marked:
         yield from _marks(text, places, rule, rules)
-    yield from rules.labels.find(text, low)
-    yield from rules.personal.find(text, frozenset(taken))
+    yield from rules.labels.find(text, named)
+    yield from rules.personal.find(views, named, frozenset(taken))
     yield from rules.personal.find_lettered(text, capitals)
 
 
-def _marked(text: str, low: str, rules: Rules) -> Iterator[tuple[Mapping[str, Any], Iterable[int]]]:
-    """The rules whose literals occur, with the places at which to try them."""
-    for rule, places in rules.literals.places(text, low):
-        if "gate" not in rule or rule["gate"] in text:
-            yield rule, places
+def _marked(
+    views: literal_search.Views, rules: Rules
+) -> tuple[list[tuple[Mapping[str, Any], Iterable[int]]], dict[str, list[int]]]:
+    """The rules whose literals occur, and the words of the other finders, with the places at which to try them."""
+    marked: list[tuple[Mapping[str, Any], Iterable[int]]] = []
+    named: dict[str, list[int]] = {}
+    for owner, places in rules.literals.places(views):
+        if isinstance(owner, str):
+            named[owner] = places
+        elif "gate" not in owner or owner["gate"] in views.text:
+            marked.append((owner, places))
     for rule in rules.scans:
-        if rule["gate"] in text:
-            yield rule, (match.start() for match in _compiled(rule["scan"]).finditer(text))
+        if rule["gate"] in views.text:
+            marked.append((rule, (match.start() for match in _compiled(rule["scan"]).finditer(views.text))))
+    return marked, named
 
 
 def _unmarked(text: str, found: list[Found]) -> list[Found]:
@@ -195,11 +207,10 @@ def _merged(found: list[Found]) -> list[tuple[int, int, str]]:
     return spans
 
 
-def _tokens(text: str, rules: Rules) -> Iterator[Found]:
+def _tokens(text: str, places: list[int], rules: Rules) -> Iterator[Found]:
     done = 0
     judged: dict[str, int] = {}
-    for hit in _SEPARATOR.finditer(text):
-        place = hit.start()
+    for place in places:
         if place < done:
             continue
         for token in rules.tokens.get(text[max(0, place - 2) : place + 1], ()):
