@@ -27,11 +27,12 @@ def one(
         Refused: when there is no such entry.
     """
     stored = entries.resolved(home, entry_id)
-    ledgers = effects.ledgers(home)
-    tallies = effects.tallies(home)
     entry = stored.entry
+    family = entries.family(home, entry)
+    ledgers, sessions = effects.ledgers(home, family), effects.sessions(home)
+    tallies = effects.tallies(home, ledgers)
     own = tallies.get((entry.id, stored.sha256)) or Tally(entry.id, stored.sha256)
-    document = _document(entry, own, len(ledgers), language)
+    document = _document(entry, own, sessions, language)
     document["fails_when"] = [condition.parts() for condition in entry.fails_when]
     document["applies_when"] = [condition.parts() for condition in entry.applies_when]
     document["opportunities"] = [
@@ -39,7 +40,7 @@ def one(
          "reason": o.reason, "trigger": o.trigger, "line": o.line, "transcript": o.transcript, "fault": o.fault}
         for ledger in ledgers for o in ledger.opportunities if (o.entry, o.sha256) == (entry.id, stored.sha256)
     ]
-    document["earlier"] = _earlier(entries.family(home, entry), stored.sha256, tallies, len(ledgers), language)
+    document["earlier"] = _earlier(family, stored.sha256, tallies, sessions, language)
     state, reason, detail, delivery = freshness.state(home, entry, os.getcwd(), date.today().isoformat())
     document["freshness"] = {"state": state, "reason": reason, "detail": detail, "delivery": delivery}
     document["backtest"] = _backtest(home, entry, language, advance) if backtest else ""
@@ -102,7 +103,7 @@ def _earlier(
 def all_of(home: Home, language: str) -> dict[str, Any]:
     """All entries by state, what holdouts cost, and what remains unknowable."""
     ledgers = effects.ledgers(home)
-    tallies = effects.tallies(home)
+    tallies = effects.tallies(home, ledgers)
     rows = []
     for stored in entries.load_all(home).entries:
         own = tallies.get((stored.entry.id, stored.sha256)) or Tally(stored.entry.id, stored.sha256)

@@ -33,12 +33,12 @@ def append(home: Home, session: str, record: Mapping[str, Any]) -> dict[str, Any
 
 def read(home: Home, session: str) -> list[dict[str, Any]]:
     """All readable records of a session, oldest first; damaged lines are passed over."""
-    return _records(path_of(home, session))
+    return list(_records(path_of(home, session)))
 
 
-def sessions(home: Home) -> list[str]:
+def sessions(home: Home) -> Iterator[str]:
     """Ids of all sessions with a ledger, the one written last first."""
-    return [session for session, _ in _each(home)]
+    return (_session(path) for path in _paths(home))
 
 
 def exposures(home: Home, entries: Collection[str] = ()) -> Iterator[dict[str, Any]]:
@@ -47,8 +47,10 @@ def exposures(home: Home, entries: Collection[str] = ()) -> Iterator[dict[str, A
     Args:
         entries: only those of these entries; empty for all.
     """
-    for session, records in _each(home):
-        yield from with_proofs(records, session, entries)
+    for path in _paths(home):
+        records = list(_records(path, entries))
+        if records:
+            yield from with_proofs(records, _session(path), entries)
 
 
 def with_proofs(records: list[dict[str, Any]], session: str, entries: Collection[str] = ()) -> list[dict[str, Any]]:
@@ -63,25 +65,36 @@ def with_proofs(records: list[dict[str, Any]], session: str, entries: Collection
     ]
 
 
-def _each(home: Home) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    paths = sorted(files.listed(home.ledger, ".jsonl"), key=lambda path: (-path.stat().st_mtime_ns, path.name))
-    for path in paths:
-        records = _records(path)
-        # The file name of an odd id is a hash: the id itself is in the lines.
-        yield next((str(one["session"]) for one in records if one.get("session")), path.stem), records
+def _paths(home: Home) -> list[Path]:
+    return sorted(files.listed(home.ledger, ".jsonl"), key=lambda path: (-path.stat().st_mtime_ns, path.name))
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
+def _session(path: Path) -> str:
+    """The session of a ledger: the file name of an odd id is a hash, the id itself is in the lines."""
+    return next((str(one["session"]) for one in _records(path) if one.get("session")), path.stem)
+
+
+def _records(path: Path, naming: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+    """The readable records, one by one; none of a file that names none of these entries."""
     try:
         data = files.read_bytes(path)
     except FileNotFoundError:
-        return []
-    found = []
-    for line in data.split(b"\n"):
-        try:
-            record = json.loads(line.decode("utf-8")) if line.strip() else None
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            found.append(record)
-    return found
+        return
+    if naming and not any(name.encode("utf-8") in data for name in naming):
+        return
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        record = _record(data[start:end])
+        start = end + 1
+        if record is not None:
+            yield record
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line.decode("utf-8")) if line.strip() else None
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
