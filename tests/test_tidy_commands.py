@@ -110,7 +110,7 @@ def test_two_wordings_are_merged_and_both_ids_lead_to_the_new_entry(capsys):
         "remaining connection slots are reserved", "FATAL: remaining connection slots are reserved", "pgbouncer pods"}
     for parent in new.entry.parents:
         assert now.by_id()[parent].entry.status is Status.SUPERSEDED
-        assert entries.successor(now, parent).entry.id == new.entry.id
+        assert entries.heir(home.current(), parent).entry.id == new.entry.id
     assert steps_of(capsys, "merge") == []
 
     code, made = run(capsys, "undo", str(done.applied.record["seq"]))

@@ -18,5 +18,5 @@ def test_a_library_that_is_tidied_stays_small_and_within_its_budget(tmp_path):
     library = entries.load_all(home.current())
     for stored in library.entries:
         if stored.entry.status.value == "superseded":
-            assert entries.successor(library, stored.entry.id).entry.status.value != "superseded"
+            assert entries.heir(home.current(), stored.entry.id).entry.status.value != "superseded"
             assert stored.entry.status_reason

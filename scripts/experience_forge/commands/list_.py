@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -12,7 +12,7 @@ from .. import shared, usage
 from ..core import codec
 from ..model import Guard, Status, Track
 from ..report import Output
-from ..store import effects, entries, entry_cache, home, journal, projects, proposals
+from ..store import effects, entries, home, journal, projects, proposals
 
 HELP = "list entries, open proposals or journalled changes"
 EPILOG = """examples:
@@ -55,75 +55,74 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return _proposals(where, out)
     if args.changes:
         return _changes(where, out)
-    library = entries.load_all(where)
-    projects.known(where, args.project, (stored.entry.project for stored in library.entries))
-    last = _last_deliveries(where)
-    chosen = [stored for stored in library.entries if _wanted(stored, args, last.get(stored.entry.id, ""), where)]
+    last = effects.last_deliveries(where)
+    names = {one: project.name for project in projects.all(where) for one in project.ids}
+
+    def choose(found: Iterator[entries.Outlined]) -> tuple[list[entries.Outlined], set[str]]:
+        chosen, used = [], set()
+        for one in found:
+            used.add(one.outline.project)
+            if _wanted(one, args, last.get(one.outline.id, ""), names):
+                chosen.append(one)
+        return chosen, used
+
+    (chosen, used), unreadable = entries.survey(where, choose)
+    projects.known(where, args.project, used)
     out.data({
-        "entries": [_summary(stored, last.get(stored.entry.id, "")) for stored in chosen],
-        "unreadable": [{"path": str(path), "reason": reason} for path, reason in library.unreadable],
+        "entries": [_summary(where, one, last.get(one.outline.id, "")) for one in chosen] if out.as_json else [],
+        "unreadable": [{"path": str(path), "reason": reason} for path, reason in unreadable],
     })
     if not chosen:
-        out.say("library.list_none" if library.entries else "library.list_empty")
+        out.say("library.list_none" if used else "library.list_empty")
     else:
         columns = [out.text(f"library.column_{name}") for name in ("id", "track", "title", "state")]
-        out.table(columns, [(s.entry.id, _place(s, out), s.entry.title, _state(s, out)) for s in chosen], prose=(2,))
-    for path, reason in library.unreadable:
+        rows = [(one.outline.id, _place(one, out), one.outline.title, _state(one, out)) for one in chosen]
+        out.table(columns, rows, prose=(2,))
+    for path, reason in unreadable:
         out.talk(out.text("library.unreadable", path=path, reason=reason))
     return 0
 
 
-def _last_deliveries(where: home.Home) -> dict[str, str]:
-    """The ISO date of each entry's last delivery."""
-    found: dict[str, str] = {}
-    for ledger in effects.ledgers(where):
-        for shown in ledger.exposures:
-            found[shown.entry] = max(found.get(shown.entry, ""), shown.at[:10])
-    return found
-
-
-def _wanted(stored: entries.StoredEntry, args: argparse.Namespace, last: str, where: home.Home) -> bool:
-    entry = stored.entry
-    states = {entry.status.value} if stored.state == "confirmed" else {entry.status.value, stored.state}
+def _wanted(one: entries.Outlined, args: argparse.Namespace, last: str, names: Mapping[str, str]) -> bool:
+    entry, state = one.outline, one.state
+    states = {entry.status} if state == "confirmed" else {entry.status, state}
     return (
-        (args.all or args.state is not None or entry.status is Status.ACTIVE)
+        (args.all or args.state is not None or entry.status == Status.ACTIVE.value)
         and (args.state is None or args.state in states)
         and (args.delivered_since is None or last >= args.delivered_since)
         and (args.not_delivered_since is None or last < args.not_delivered_since)
-        and (args.track is None or entry.track.value == args.track)
+        and (args.track is None or entry.track == args.track)
         and (args.domain is None or entry.domain == args.domain)
-        and args.project in (None, entry.project, projects.name_of(where, entry.project) if entry.project else None)
+        and args.project in (None, entry.project, names.get(entry.project, entry.project) if entry.project else None)
     )
 
 
-def _state_name(stored: entries.StoredEntry) -> str:
+def _state_name(one: entries.Outlined) -> str:
     """One of `STATES`: the status of an entry that is as it was confirmed, else what is wrong with it."""
-    return stored.entry.status.value if stored.state == "confirmed" else stored.state
+    return one.outline.status if one.state == "confirmed" else one.state
 
 
-def _place(stored: entries.StoredEntry, out: Output) -> str:
-    entry = stored.entry
-    part = entry.domain if entry.track is Track.DOMAIN else entry.project if entry.track is Track.PROJECT else ""
-    track = out.word("track", entry.track.value)
+def _place(one: entries.Outlined, out: Output) -> str:
+    entry = one.outline
+    part = entry.domain if entry.track == "domain" else entry.project if entry.track == "project" else ""
+    track = out.word("track", entry.track)
     return f"{track}/{part}" if part else track
 
 
-def _state(stored: entries.StoredEntry, out: Output) -> str:
-    entry = stored.entry
-    mark = "⚠ " if entry.status is Status.OUTDATED else ""
-    status = "" if entry.status is Status.ACTIVE else mark + out.word("status", entry.status.value)
-    state = "" if stored.state == "confirmed" else out.word("state", stored.state)
-    level = out.word("guard", entry.guard.value)
-    guard = "" if entry.guard is Guard.REMIND else out.text("words.guarded", level=level)
+def _state(one: entries.Outlined, out: Output) -> str:
+    entry = one.outline
+    mark = "⚠ " if entry.status == Status.OUTDATED.value else ""
+    status = "" if entry.status == Status.ACTIVE.value else mark + out.word("status", entry.status)
+    state = "" if one.state == "confirmed" else out.word("state", one.state)
+    guard = "" if entry.guard == Guard.REMIND.value else out.text("words.guarded", level=out.word("guard", entry.guard))
     return out.listed(part for part in (status, state, guard) if part) or out.word("status", "active")
 
 
-def _summary(stored: entries.StoredEntry, last: str) -> dict[str, Any]:
-    entry = stored.entry
-    plain = entry_cache.plain(entry)
+def _summary(where: home.Home, one: entries.Outlined, last: str) -> dict[str, Any]:
+    plain = one.outline._asdict()
     names = ("id", "title", "kind", "track", "domain", "project", "status", "guard", "language", "updated")
-    return {**{name: json.loads(json.dumps(plain[name])) for name in names}, "rule": entry.rule,
-            "state": _state_name(stored), "last_delivery": last, "path": str(stored.path)}
+    return {**{name: plain[name] for name in names}, "rule": plain["rule"],
+            "state": _state_name(one), "last_delivery": last, "path": str(entries.path_below(where, one.key))}
 
 
 def _proposals(where: home.Home, out: Output) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 
 from .. import shared
+from ..errors import ForgeError
+from ..model import Status
 from ..report import Output
 from ..store import entries, fresh_here, home, proposals
 from ..store.launcher import confirm_command
@@ -25,11 +27,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--proposal", action="store_true", help="the proposal, when an entry has the same id")
 
 
+def _entry(where: home.Home, entry_id: str) -> entries.StoredEntry | None:
+    """The entry that an id stands for today; None when there is none, or its file does not hold."""
+    try:
+        found = entries.find(where, entry_id)
+    except ForgeError:
+        found = None
+    return found if found and found.entry.status is not Status.SUPERSEDED else entries.heir(where, entry_id)
+
+
 def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    stored = None if args.proposal else entries.successor(entries.load_all(where), args.id)
+    stored = None if args.proposal else _entry(where, args.id)
     if stored is None and (args.proposal or proposals.text_path(where, args.id).exists()):
         proposal = proposals.load(where, args.id)
         command = confirm_command(where, proposal.id, proposal.digest)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from .. import shared
 from ..model import Track
@@ -26,40 +28,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", help="count only this project's entries (id or name)")
 
 
-def _wanted(stored: entries.StoredEntry, args: argparse.Namespace, where: home.Home) -> bool:
-    entry = stored.entry
-    return (
-        args.track in (None, entry.track.value) and args.domain in (None, entry.domain)
-        and args.project in (None, entry.project, projects.name_of(where, entry.project) if entry.project else None)
-    )
+class _Sort(NamedTuple):
+    """What `status` tells entries apart by."""
+
+    track: str
+    status: str
+    state: str
+    domain: str
+    project: str
+
+
+def _count(found: Iterable[entries.Outlined]) -> Counter[_Sort]:
+    outlines = ((one.outline, one.state) for one in found)
+    return Counter(_Sort(one.track, one.status, state, one.domain, one.project) for one, state in outlines)
+
+
+def _wanted(counts: Counter[_Sort], args: argparse.Namespace, where: home.Home) -> Iterator[tuple[_Sort, int]]:
+    for sort, count in counts.items():
+        names = (None, sort.project, projects.name_of(where, sort.project) if sort.project else None)
+        if args.track in (None, sort.track) and args.domain in (None, sort.domain) and args.project in names:
+            yield sort, count
+
+
+def _examined(where: home.Home, out: Output) -> tuple[journal.State, Counter[_Sort], entries.Unreadable]:
+    """The journal, the entries counted, and what can't be read; long only when nothing is kept of them yet."""
+    with out.progress(out.text("status.progress_journal"), journal.size(where)) as advance:
+        known = journal.state(where, advance=advance)
+    with out.progress(out.text("status.progress_entries"), len(known.confirmed)) as advance:
+        counts, unreadable = entries.survey(where, _count, known.confirmed, advance)
+    return known, counts, unreadable
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    library = entries.load_all(where)
-    projects.known(where, args.project, (stored.entry.project for stored in library.entries))
-    chosen = [stored for stored in library.entries if _wanted(stored, args, where)]
-    tracks = Counter(stored.entry.track.value for stored in chosen if stored.entry.status.value == "active")
-    states = Counter(stored.state for stored in chosen)
+    known, counts, unreadable = _examined(where, out)
+    projects.known(where, args.project, {sort.project for sort in counts})
+    tracks, states = Counter[str](), Counter[str]()
+    for sort, count in _wanted(counts, args, where):
+        states[sort.state] += count
+        if sort.status == "active":
+            tracks[sort.track] += count
     settings = config.load()
     open_proposals = proposals.all(where)
-    faults = journal.check(where)
     record, hooks = launcher.record(), launcher.hooks_wired()
     out.data({
         "home": str(where.root),
         "installed": record or None,
         "entries": {track.value: tracks.get(track.value, 0) for track in Track},
         "states": dict(states),
-        "unreadable": len(library.unreadable),
+        "unreadable": len(unreadable),
         "proposals": len(open_proposals),
-        "pending": len(journal.pending(where)),
+        "pending": len(known.pending),
         "suggest": settings["suggest"],
         "recall": settings["recall"],
         "measure": settings["measure"],
         "hooks": hooks,
-        "journal_faults": faults,
+        "journal_faults": known.faults,
     })
     out.say("status.home", path=where.root)
     out.say("status.installed" if record else "status.not_installed", version=record.get("version", ""),
@@ -85,8 +111,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     odd = [values["name"] for _, values in config.oddities()]
     if odd:
         out.say("status.config_odd", names=out.listed(odd))
-    for path, reason in library.unreadable:
+    for path, reason in unreadable:
         out.talk(out.text("library.unreadable", path=path, reason=reason))
-    for fault in faults:
+    for fault in known.faults:
         out.talk(out.text("status.journal_fault", fault=fault))
     return 0

@@ -121,15 +121,15 @@ def _entries(home: Home) -> Iterator[Finding]:
 
 
 def _journal(home: Home) -> Iterator[Finding]:
-    faults = journal.check(home)
-    for fault in faults:
+    # Read from the records themselves a moment ago, to look over the entries.
+    state = journal.state(home)
+    for fault in state.faults:
         yield finding("fault", "journal", "chain", fault=fault)
-    pending = journal.pending(home)
-    for record in pending:
+    for record in state.pending:
         names = [Path(str(one.get("path", ""))).stem for one in record.get("files", ())]
         yield finding("warn", "journal", "pending", seq=record.get("seq"), at=record.get("at"), names=", ".join(names))
-    if not faults:
-        yield finding("ok", "journal", "chain_holds", count=len(journal.read(home)))
+    if not state.faults:
+        yield finding("ok", "journal", "chain_holds", count=state.records)
     for path in sorted(home.root.glob("intent-*.json")):
         yield finding("warn", "journal", "intent", repair=True, path=path)
 

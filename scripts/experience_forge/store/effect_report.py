@@ -28,11 +28,12 @@ def one(
         Refused: when there is no such entry.
     """
     stored = entries.resolved(home, entry_id)
-    ledgers = effects.ledgers(home)
-    tallies = effects.tallies(home)
     entry = stored.entry
+    family = entries.family(home, entry)
+    ledgers, sessions = effects.ledgers(home, family), effects.sessions(home)
+    tallies = effects.tallies(home, ledgers)
     own = tallies.get((entry.id, stored.sha256)) or Tally(entry.id, stored.sha256)
-    document = _document(entry, own, _watched(stored, ledgers), language)
+    document = _document(entry, own, effects.sessions(home, _since(stored)), language)
     document["fails_when"] = [condition.parts() for condition in entry.fails_when]
     document["applies_when"] = [condition.parts() for condition in entry.applies_when]
     document["opportunities"] = [
@@ -40,7 +41,7 @@ def one(
          "reason": o.reason, "trigger": o.trigger, "line": o.line, "transcript": o.transcript, "fault": o.fault}
         for o in _in_order(ledgers) if (o.entry, o.sha256) == (entry.id, stored.sha256)
     ]
-    document["earlier"] = _earlier(entries.family(home, entry), stored.sha256, tallies, len(ledgers), language)
+    document["earlier"] = _earlier(family, stored.sha256, tallies, sessions, language)
     state, reason, detail, delivery = freshness.state(home, entry, os.getcwd(), date.today().isoformat())
     document["freshness"] = {"state": state, "reason": reason, "detail": detail, "delivery": delivery}
     document["backtest"] = _backtest(home, entry, language, advance) if backtest else ""
@@ -56,10 +57,14 @@ def _in_order(ledgers: list[SessionLedger]) -> list[Opportunity]:
     return sorted(found, key=lambda one: (one.at, one.session))
 
 
+def _since(stored: entries.StoredEntry) -> str:
+    """From when on these bytes could be delivered: when they were confirmed."""
+    return stored.confirmed.at if stored.confirmed is not None else ""
+
+
 def _watched(stored: entries.StoredEntry, ledgers: list[SessionLedger]) -> int:
-    """In how many sessions hooks ran since these bytes were confirmed."""
-    since = stored.confirmed.at if stored.confirmed is not None else ""
-    return sum(1 for ledger in ledgers if ledger.last and ledger.last >= since)
+    """In how many of these sessions hooks ran since these bytes were confirmed."""
+    return sum(1 for ledger in ledgers if ledger.last and ledger.last >= _since(stored))
 
 
 def _backtest(home: Home, entry: Entry, language: str, advance: Callable[[int], None]) -> str:
@@ -114,7 +119,7 @@ def _earlier(
 def all_of(home: Home, language: str) -> dict[str, Any]:
     """All entries by state, what holdouts cost, and what remains unknowable."""
     ledgers = effects.ledgers(home)
-    tallies = effects.tallies(home)
+    tallies = effects.tallies(home, ledgers)
     rows = []
     for stored in entries.load_all(home).entries:
         if stored.entry.status is Status.SUPERSEDED:

@@ -1,10 +1,10 @@
-"""Reads all ledgers for measuring; what was read of an unchanged ledger is kept in `derived/effects.json`."""
+"""Reads all ledgers for measuring; what was read of an unchanged ledger is kept in `derived/effects.sqlite`."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,34 +12,87 @@ from typing import Any
 from ..core import effect
 from ..core.effect import Exposure, Opportunity, SessionLedger, Tally
 from ..errors import Refused
-from . import files
+from . import files, kept
 from .home import Home
 
+NAME = "effects.sqlite"
 VERSION = 2
+SCHEMA = """
+CREATE TABLE sessions (name TEXT PRIMARY KEY, size INTEGER, time INTEGER, last TEXT, ledger TEXT);
+CREATE TABLE deliveries (name TEXT, entry TEXT, day TEXT, PRIMARY KEY (name, entry)) WITHOUT ROWID;
+"""
+"""`last` is when a hook last ran in the session; `deliveries` has the day on which it last was given an entry."""
 WHAT = frozenset({"opportunity", "outcome", "exposure", "proof", "state", "suggestion", "answer"})
 Tallies = Mapping[tuple[str, str], Tally]
 
 
-def ledgers(home: Home) -> list[SessionLedger]:
-    """What each session's ledger holds about measuring, oldest file first."""
-    kept = _kept(home)
-    found, fresh = [], {}
-    for path in _paths(home):
+def ledgers(home: Home, naming: Collection[str] = ()) -> list[SessionLedger]:
+    """What each session's ledger holds about measuring, oldest file first.
+
+    Args:
+        naming: only ledgers that name one of these entries; empty for all.
+    """
+    def work(connection: sqlite3.Connection) -> list[SessionLedger]:
+        _bring_up(home, connection)
+        test = " OR ".join(["instr(ledger, ?)"] * len(naming)) or "1"
+        quoted = [json.dumps(one)[1:-1] for one in naming]
+        rows = connection.execute(f"SELECT ledger FROM sessions WHERE {test} ORDER BY time, name", quoted)
+        return [_from_json(json.loads(text)) for (text,) in rows]
+
+    return kept.worked(home, NAME, SCHEMA, VERSION, work) if home.ledger.is_dir() else []
+
+
+def last_deliveries(home: Home) -> dict[str, str]:
+    """The ISO date of each entry's last delivery."""
+    def work(connection: sqlite3.Connection) -> dict[str, str]:
+        _bring_up(home, connection)
+        return dict(connection.execute("SELECT entry, max(day) FROM deliveries GROUP BY entry"))
+
+    return kept.worked(home, NAME, SCHEMA, VERSION, work) if home.ledger.is_dir() else {}
+
+
+def sessions(home: Home, since: str = "") -> int:
+    """In how many sessions hooks ran; with `since`, an ISO time, at that time or later."""
+    def work(connection: sqlite3.Connection) -> int:
+        _bring_up(home, connection)
+        found = connection.execute("SELECT count(*) FROM sessions WHERE last <> '' AND last >= ?", (since,))
+        return int(found.fetchone()[0])
+
+    return kept.worked(home, NAME, SCHEMA, VERSION, work) if home.ledger.is_dir() else 0
+
+
+def _bring_up(home: Home, connection: sqlite3.Connection) -> None:
+    """Read the ledgers that changed since they were kept, drop those that are gone."""
+    marks = {name: (size, time) for name, size, time in connection.execute("SELECT name, size, time FROM sessions")}
+    found = {}
+    for path in files.listed(home.ledger, ".jsonl"):
         info = path.stat()
-        mark = [info.st_size, info.st_mtime_ns]
-        known = kept.get(path.name)
-        if known is not None and known.get("mark") == mark:
-            fresh[path.name] = known
-            found.append(_from_json(known["ledger"]))
-            continue
-        one = read(path)
-        fresh[path.name] = {"mark": mark, "ledger": asdict(one)}
-        found.append(one)
-    if fresh != kept:
-        # A verb that reads goes on without its cache.
-        with contextlib.suppress(Refused):
-            files.write_text(_cache(home), json.dumps({"version": VERSION, "sessions": fresh}, ensure_ascii=False))
-    return found
+        found[path.name] = (info.st_size, info.st_mtime_ns)
+    changed = [name for name, mark in found.items() if marks.get(name) != mark]
+    gone = [name for name in marks if name not in found]
+    if not changed and not gone:
+        return
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for table in ("sessions", "deliveries"):
+            connection.executemany(f"DELETE FROM {table} WHERE name = ?", ((name,) for name in (*gone, *changed)))
+        for name in changed:
+            _put(connection, name, found[name], read(home.ledger / name))
+
+
+def _put(connection: sqlite3.Connection, name: str, mark: tuple[int, int], one: SessionLedger) -> None:
+    last: dict[str, str] = {}
+    for shown in one.exposures:
+        entry = _storable(shown.entry)
+        last[entry] = max(last.get(entry, ""), _storable(shown.at[:10]))
+    values = (name, *mark, _storable(one.last), json.dumps(asdict(one)))
+    connection.execute("INSERT INTO sessions VALUES (?,?,?,?,?)", values)
+    connection.executemany("INSERT INTO deliveries VALUES (?,?,?)", ((name, *item) for item in last.items()))
+
+
+def _storable(text: str) -> str:
+    """Without halves of characters, which a torn or odd line may hold and SQLite refuses."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def read(path: Path) -> SessionLedger:
@@ -74,36 +127,29 @@ def records_of(path: Path) -> tuple[list[dict[str, Any]], int]:
     return found, torn
 
 
-def tallies(home: Home) -> Tallies:
-    """One tally for each entry version that any ledger names."""
-    read_ledgers = ledgers(home)
+def tallies(home: Home, found: Iterable[SessionLedger] | None = None) -> Tallies:
+    """One tally for each entry version that any ledger names.
+
+    Args:
+        found: the ledgers, when they are at hand.
+    """
     by_version: dict[tuple[str, str], list[SessionLedger]] = {}
-    for ledger in read_ledgers:
-        named = {(one.entry, one.sha256) for one in ledger.opportunities}
-        named |= {(one.entry, one.sha256) for one in ledger.exposures}
-        for key in named:
-            if all(key):
-                by_version.setdefault(key, []).append(ledger)
+    for ledger in ledgers(home) if found is None else found:
+        for key, own in _by_version(ledger).items():
+            by_version.setdefault(key, []).append(own)
     return {key: effect.tally(*key, own) for key, own in by_version.items()}
 
 
-def _paths(home: Home) -> list[Path]:
-    if not home.ledger.is_dir():
-        return []
-    return sorted(home.ledger.glob("*.jsonl"), key=lambda path: (path.stat().st_mtime_ns, path.name))
-
-
-def _cache(home: Home) -> Path:
-    return home.derived / "effects.json"
-
-
-def _kept(home: Home) -> dict[str, Any]:
-    try:
-        data = json.loads(files.read_text(_cache(home)))
-    except (FileNotFoundError, Refused, ValueError):
-        return {}
-    fits = isinstance(data, dict) and data.get("version") == VERSION and isinstance(data.get("sessions"), dict)
-    return data["sessions"] if fits else {}
+def _by_version(ledger: SessionLedger) -> dict[tuple[str, str], SessionLedger]:
+    """A ledger taken apart: what it holds of each entry version."""
+    parts: dict[tuple[str, str], tuple[list[Opportunity], list[Exposure]]] = {}
+    for met in ledger.opportunities:
+        parts.setdefault((met.entry, met.sha256), ([], []))[0].append(met)
+    for shown in ledger.exposures:
+        parts.setdefault((shown.entry, shown.sha256), ([], []))[1].append(shown)
+    return {
+        key: SessionLedger(ledger.session, tuple(met), tuple(given)) for key, (met, given) in parts.items() if all(key)
+    }
 
 
 def _from_json(data: Mapping[str, Any]) -> SessionLedger:

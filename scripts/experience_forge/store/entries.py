@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from ..core import checks
-from ..errors import ForgeError, Refused, Text
+from ..errors import Refused, Text
 from ..model import Entry, Status
-from . import entry_cache, files, journal
+from . import entry_cache, files, journal, kept
+from .entry_cache import Outline
 from .home import Home
 from .journal import Confirmed
+
+Unreadable = tuple[tuple[Path, str], ...]
+"""Files that could not be read, each with its reason."""
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,7 @@ class StoredEntry:
     @property
     def state(self) -> str:
         """`confirmed`, `pending`, `edited` (other bytes than confirmed) or `unconfirmed`."""
-        if self.confirmed is None:
-            return "unconfirmed"
-        if self.confirmed.sha256 != self.sha256:
-            return "edited"
-        return "confirmed" if self.confirmed.proven else "pending"
+        return _state(self.confirmed, self.sha256)
 
     @property
     def deliverable(self) -> bool:
@@ -42,12 +44,25 @@ class StoredEntry:
         return self.state == "confirmed" and self.entry.status is Status.ACTIVE
 
 
+class Outlined(NamedTuple):
+    """The outline of an entry with its place below `entries/` and what the journal says of its bytes."""
+
+    outline: Outline
+    key: str
+    confirmed: Confirmed | None
+
+    @property
+    def state(self) -> str:
+        """As `StoredEntry.state`."""
+        return _state(self.confirmed, self.outline.sha256)
+
+
 @dataclass(frozen=True)
 class Library:
     """All entries that could be read, and the files that could not, each with its reason."""
 
     entries: tuple[StoredEntry, ...]
-    unreadable: tuple[tuple[Path, str], ...] = ()
+    unreadable: Unreadable = ()
 
     def by_id(self) -> dict[str, StoredEntry]:
         """Entries by id."""
@@ -58,13 +73,26 @@ class Library:
         return tuple(stored for stored in self.entries if stored.deliverable)
 
 
+def _state(confirmed: Confirmed | None, sha256: str) -> str:
+    if confirmed is None:
+        return "unconfirmed"
+    if confirmed.sha256 != sha256:
+        return "edited"
+    return "confirmed" if confirmed.proven else "pending"
+
+
+def path_below(home: Home, key: str) -> Path:
+    """Where the file of a key stands that a walk below `entries/` came upon."""
+    return home.entries.joinpath(*key.split("/"))
+
+
 def path_of(home: Home, key: str) -> Path:
     """The file of a key, checked to lie inside the home after resolving links.
 
     Raises:
         Refused: when it does not.
     """
-    path = home.entries.joinpath(*key.split("/"))
+    path = path_below(home, key)
     if not path.resolve().is_relative_to(home.entries.resolve()):
         raise Refused(Text("errors_store.outside", key=key, base=home.entries), Text("errors_store.other_id"))
     return path
@@ -74,21 +102,72 @@ def load_all(home: Home, *, verify: bool = False) -> Library:
     """All entries, by track and id.
 
     Args:
-        verify: read every file again rather than trusting size and time of the parse cache.
+        verify: read every file and every record again rather than trusting what is kept of unchanged ones.
     """
-    cache = entry_cache.Cache(home, trusted=not verify)
-    confirmed = journal.confirmed(home)
-    found: list[StoredEntry] = []
-    unreadable: list[tuple[Path, str]] = []
-    for key, path, info in _walk(home):
-        try:
-            entry, digest = cache.get(key, path, info)
-        except ForgeError as error:
-            unreadable.append((path, "; ".join((error.what, *error.faults))))
-            continue
-        found.append(StoredEntry(entry, path, key, digest, confirmed.get(key)))
-    cache.save()
-    return Library(tuple(found), tuple(unreadable))
+    confirmed = journal.state(home, anew=verify).confirmed
+
+    def work(items: Iterator[entry_cache.Item]) -> list[StoredEntry]:
+        found = []
+        for item in items:
+            if item.entry is not None and item.outline is not None:
+                key = _key(item.folder, item.name)
+                path = Path(home.entries, item.folder, item.name)
+                found.append(StoredEntry(item.entry, path, key, item.outline.sha256, confirmed.get(key)))
+        return found
+
+    found, unreadable = _items(home, work, parsed=True, trusted=not verify)
+    return Library(tuple(found), unreadable)
+
+
+def survey(
+    home: Home, work: Callable[[Iterator[Outlined]], _Result], confirmed: dict[str, Confirmed] | None = None,
+    advance: Callable[[int], None] = lambda count: None,
+) -> tuple[_Result, Unreadable]:
+    """What `work` makes of the outlines of all entries, by track and id, and the files that could not be read.
+
+    The whole entries are neither parsed nor held, so that 100,000 can be counted; a file that changed is read.
+
+    Args:
+        work: takes the outlines one by one; it may be asked a second time, and has to begin anew then.
+        confirmed: of the journal, when it is at hand.
+        advance: is told how many entries were passed so far.
+    """
+    known = journal.confirmed(home) if confirmed is None else confirmed
+
+    def outlines(items: Iterator[entry_cache.Item]) -> Iterator[Outlined]:
+        for count, item in enumerate(items, 1):
+            advance(count)
+            if item.outline is not None:
+                key = _key(item.folder, item.name)
+                yield Outlined(item.outline, key, known.get(key))
+
+    return _items(home, lambda items: work(outlines(items)), parsed=False)
+
+
+def _items(
+    home: Home, work: Callable[[Iterator[entry_cache.Item]], _Result], *, parsed: bool, trusted: bool = True
+) -> tuple[_Result, Unreadable]:
+    """What `work` makes of all entry files, from what is kept of the unchanged ones."""
+    def through(connection: sqlite3.Connection) -> tuple[_Result, Unreadable]:
+        faults: list[tuple[Path, str]] = []
+
+        def told() -> Iterator[entry_cache.Item]:
+            for item in cache.items(_walk(home), parsed=parsed):
+                if item.fault:
+                    faults.append((Path(home.entries, item.folder, item.name), item.fault))
+                yield item
+
+        cache = entry_cache.Cache(home.entries, connection, trusted=trusted)
+        result = work(told())
+        cache.save()
+        return result, tuple(faults)
+
+    if not os.path.isdir(home.entries):
+        # None yet; but a folder that can't be looked into must not pass for an empty one.
+        for _ in _walk(home):
+            pass
+        return work(iter(())), ()
+    return kept.worked(home, entry_cache.NAME, entry_cache.SCHEMA, entry_cache.VERSION, through)
 
 
 def get(home: Home, entry_id: str) -> StoredEntry:
@@ -101,7 +180,7 @@ def get(home: Home, entry_id: str) -> StoredEntry:
     if found is None:
         import difflib
 
-        ids = [path.stem for _, path, _ in _walk(home)]
+        ids = [name[:-3] for _, _, names in _folders(home) for name in names]
         near = difflib.get_close_matches(entry_id, ids, 3, 0.5)
         see = Text("errors.see", command="experience-forge list")
         hint = Text("errors_store.near", ids=", ".join(near)) if near else see
@@ -117,7 +196,7 @@ def resolved(home: Home, entry_id: str) -> StoredEntry:
     """
     found = find(home, entry_id)
     if found is None or found.entry.status is Status.SUPERSEDED:
-        found = successor(load_all(home), entry_id) or found
+        found = heir(home, entry_id) or found
     return found or get(home, entry_id)
 
 
@@ -125,21 +204,22 @@ def family(home: Home, entry: Entry) -> frozenset[str]:
     """An entry's id and those of all that were merged into it, also over several merges."""
     if not entry.parents:
         return frozenset({entry.id})
-    by_id = load_all(home).by_id()
+    parents, _ = survey(home, lambda found: {one.outline.id: one.outline.parents for one in found})
     known, waiting = {entry.id}, list(entry.parents)
     while waiting:
         name = waiting.pop()
         if name not in known:
             known.add(name)
-            waiting += by_id[name].entry.parents if name in by_id else ()
+            waiting += parents.get(name, "").split()
     return frozenset(known)
 
 
 def find(home: Home, entry_id: str) -> StoredEntry | None:
     """One entry by its id without reading the others; None when there is none."""
-    for key, path, _ in _walk(home):
-        if path.stem == entry_id:
-            return _read(home, key, path)
+    name = f"{entry_id}.md"
+    for folder, place, names in _folders(home):
+        if name in names:
+            return _read(home, _key(place, name), Path(folder, name))
     return None
 
 
@@ -148,21 +228,27 @@ def read_key(home: Home, key: str) -> StoredEntry:
     return _read(home, key, path_of(home, key))
 
 
-def successor(library: Library, entry_id: str) -> StoredEntry | None:
+def heir(home: Home, entry_id: str) -> StoredEntry | None:
     """The entry that an id stands for today: itself, or the active one that names it as a parent."""
-    by_id = library.by_id()
+    def outlines(found: Iterator[Outlined]) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+        known: dict[str, tuple[str, str]] = {}
+        heirs: dict[str, str] = {}
+        for one in found:
+            known[one.outline.id] = (one.key, one.outline.status)
+            for parent in one.outline.parents.split():
+                heirs.setdefault(parent, one.outline.id)
+        return known, heirs
+
+    (known, heirs), _ = survey(home, outlines)
     seen: set[str] = set()
     current = entry_id
     while current not in seen:
         seen.add(current)
-        stored = by_id.get(current)
-        if stored is not None and stored.entry.status is not Status.SUPERSEDED:
-            return stored
-        heirs = [s for s in library.entries if current in s.entry.parents]
-        if not heirs:
-            return stored
-        current = heirs[0].entry.id
-    return by_id.get(entry_id)
+        key, status = known.get(current, ("", ""))
+        if (key and status != Status.SUPERSEDED.value) or current not in heirs:
+            return read_key(home, key) if key else None
+        current = heirs[current]
+    return read_key(home, known[entry_id][0]) if entry_id in known else None
 
 
 def _read(home: Home, key: str, path: Path) -> StoredEntry:
@@ -171,21 +257,32 @@ def _read(home: Home, key: str, path: Path) -> StoredEntry:
     return StoredEntry(entry, path, key, files.sha256(data), journal.confirmed(home).get(key))
 
 
-def _walk(home: Home) -> Iterator[tuple[str, Path, os.stat_result]]:
-    """Entry files with their keys; conflict copies and temp files have other names and are left out."""
+def _key(place: str, name: str) -> str:
+    return f"{place}/{name}" if place else name
+
+
+def _walk(home: Home) -> Iterator[tuple[str, entry_cache.Files]]:
+    """Folders with their entry files and what the system says of them."""
+    for folder, place, names in _folders(home):
+        found = []
+        for name in sorted(names):
+            try:
+                found.append((name, os.stat(f"{folder}{os.sep}{name}")))
+            except OSError as error:
+                files.unlistable(error)
+        yield place, found
+
+
+def _folders(home: Home) -> Iterator[tuple[str, str, set[str]]]:
+    """Folders, each with its place below `entries/` and the names of its entry files.
+
+    Conflict copies and temp files have other names and are left out.
+    """
     base = str(home.entries)
     for folder, folders, names in os.walk(base, onerror=files.unlistable):
         folders.sort()
         place = folder[len(base):].strip(os.sep).replace(os.sep, "/")
-        for name in sorted(names):
-            if name.endswith(".md") and is_id(name[:-3]):
-                full = os.path.join(folder, name)
-                try:
-                    info = os.stat(full)
-                except OSError as error:
-                    files.unlistable(error)
-                    continue
-                yield f"{place}/{name}" if place else name, Path(full), info
+        yield folder, place, {name for name in names if name.endswith(".md") and is_id(name[:-3])}
 
 
 def is_id(text: str) -> bool:

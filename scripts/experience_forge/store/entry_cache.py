@@ -1,76 +1,156 @@
-"""Parsed entries kept in `derived/entries.json`, so that 10,000 files need not be parsed each time.
+"""Entries as they were parsed, kept in `derived/entries.sqlite`, so that 100,000 files need not be parsed each time.
 
-An item counts while size and time of its file are the same; the truth stays in the files.
+An item counts while size and time of its file are the same; the truth stays in the files. Beside each parsed form
+stands its outline, which is all that counting and listing need.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 import stat
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..core import codec
-from ..errors import Invalid, Refused, Text
+from ..errors import ForgeError, Invalid, Text
 from ..model import Cite, Condition, Entry, Guard, Kind, Provenance, Source, Status, Track
 from . import files
-from .home import Home
 
-VERSION = 2
+NAME = "entries.sqlite"
+VERSION = 1
 MAX_FILE_BYTES = 96 * 1024
+SCHEMA = """
+CREATE TABLE outlines (
+  folder TEXT, name TEXT, size INTEGER, time INTEGER, sha256 TEXT, id TEXT, track TEXT, domain TEXT, project TEXT,
+  status TEXT, kind TEXT, guard TEXT, language TEXT, updated TEXT, parents TEXT, title TEXT, rule TEXT,
+  PRIMARY KEY (folder, name)) WITHOUT ROWID;
+CREATE TABLE parsed (folder TEXT, name TEXT, entry TEXT, PRIMARY KEY (folder, name));
+"""
+Files = list[tuple[str, os.stat_result]]
+"""File names of one folder, sorted, each with what the system says of the file."""
+
+
+class Outline(NamedTuple):
+    """What counting and listing need of an entry; a tuple, since there may be 100,000. `parents` are ids."""
+
+    sha256: str
+    id: str
+    track: str
+    domain: str
+    project: str
+    status: str
+    kind: str
+    guard: str
+    language: str
+    updated: str
+    parents: str
+    title: str
+    rule: str
+
+
+class Item(NamedTuple):
+    """One entry file with what was kept or read of it, or why it can't be read (`fault`)."""
+
+    folder: str
+    name: str
+    outline: Outline | None
+    entry: Entry | None
+    fault: str
 
 
 class Cache:
-    """One run's view of the cache.
+    """One run's view of what is kept.
 
     Args:
         trusted: use items whose size and time fit; else every file is read.
     """
 
-    def __init__(self, home: Home, *, trusted: bool = True) -> None:
-        self._path = home.derived / "entries.json"
-        self._old: dict[str, Any] = self._load() if trusted else {}
-        self._new: dict[str, Any] = {}
-        self._changed = False
+    def __init__(self, base: Path, connection: sqlite3.Connection, *, trusted: bool = True) -> None:
+        self._base, self._connection, self._trusted = str(base), connection, trusted
+        self._fresh: list[tuple[tuple[Any, ...], tuple[str, str, str]]] = []
+        self._gone: list[tuple[str, str]] = []
 
-    def get(self, key: str, path: Path, info: os.stat_result) -> tuple[Entry, str]:
-        """An entry and the digest of its bytes.
+    def items(self, found: Iterable[tuple[str, Files]], *, parsed: bool) -> Iterator[Item]:
+        """What is kept of each file, read where it changed; `parsed` gives the whole entries too.
 
-        Raises:
-            ForgeError: when the file can't be read or does not hold.
+        Args:
+            found: folders below `entries/` (with `/`), each with its files.
         """
-        stamp = [info.st_size, info.st_mtime_ns]
-        item = self._old.get(key)
-        if item is not None and item["stamp"] == stamp:
-            self._new[key] = item
-            return from_plain(item["entry"]), str(item["sha256"])
-        self._changed = True
-        data = _read(path, info)
-        entry = parse_bytes(data, path)
-        digest = files.sha256(data)
-        self._new[key] = {"stamp": stamp, "sha256": digest, "entry": plain(entry)}
-        return entry, digest
+        seen = set()
+        for folder, names in found:
+            seen.add(folder)
+            for name, info, row in self._matched(folder, names, parsed=parsed):
+                if row is not None and self._trusted and row[2:4] == (info.st_size, info.st_mtime_ns):
+                    entry = from_plain(json.loads(row[17])) if parsed else None
+                    yield Item(folder, name, Outline(*row[4:17]), entry, "")
+                    continue
+                item = self._anew(folder, name, info)
+                if row is not None and item.outline is None:
+                    self._gone.append((folder, name))
+                yield item
+        rows = self._connection.execute("SELECT DISTINCT folder FROM outlines").fetchall()
+        for (folder,) in (row for row in rows if row[0] not in seen):
+            names_of = self._connection.execute("SELECT name FROM outlines WHERE folder = ?", (folder,))
+            self._gone += [(folder, name) for (name,) in names_of]
 
     def save(self) -> None:
-        """Write the cache when it changed; a failure is no failure of the command."""
-        if not self._changed and len(self._new) == len(self._old):
+        """Keep what was read; a failure is no failure of the command."""
+        if not (self._fresh or self._gone):
             return
-        try:
-            body = json.dumps({"v": VERSION, "items": self._new}, ensure_ascii=False, separators=(",", ":"))
-            files.write_text(self._path, body)
-        except (Refused, TypeError, ValueError):
-            return
+        with contextlib.suppress(sqlite3.OperationalError, UnicodeEncodeError, OverflowError), self._connection as put:
+            put.execute("BEGIN IMMEDIATE")
+            for table in ("outlines", "parsed"):
+                put.executemany(f"DELETE FROM {table} WHERE folder = ? AND name = ?", self._gone)
+            marks = ",".join("?" * 17)
+            put.executemany(f"INSERT OR REPLACE INTO outlines VALUES ({marks})", (o for o, _ in self._fresh))
+            put.executemany("INSERT OR REPLACE INTO parsed VALUES (?,?,?)", (p for _, p in self._fresh))
 
-    def _load(self) -> dict[str, Any]:
+    def _matched(
+        self, folder: str, names: Files, *, parsed: bool
+    ) -> Iterator[tuple[str, os.stat_result, tuple[Any, ...] | None]]:
+        """Files beside what is kept of them: both sorted by name, so that neither is held as a whole."""
+        source = "outlines JOIN parsed USING (folder, name)" if parsed else "outlines"
+        rows = self._connection.execute(f"SELECT * FROM {source} WHERE folder = ? ORDER BY name", (folder,))
+        row = rows.fetchone()
+        for name, info in names:
+            while row is not None and row[1] < name:
+                self._gone.append((folder, row[1]))
+                row = rows.fetchone()
+            if row is not None and row[1] == name:
+                yield name, info, row
+                row = rows.fetchone()
+            else:
+                yield name, info, None
+        while row is not None:
+            self._gone.append((folder, row[1]))
+            row = rows.fetchone()
+
+    def _anew(self, folder: str, name: str, info: os.stat_result) -> Item:
+        path = Path(self._base, folder, name)
         try:
-            data = json.loads(files.read_text(self._path, 512 * 1024 * 1024))
-            if data["v"] == VERSION and isinstance(data["items"], dict):
-                return dict(data["items"])
-        except (FileNotFoundError, Refused, ValueError, KeyError, TypeError, RecursionError):
-            pass
-        return {}
+            data = _read(path, info)
+            entry = parse_bytes(data, path)
+        except ForgeError as error:
+            return Item(folder, name, None, None, "; ".join((error.what, *error.faults)))
+        found = outline(entry, files.sha256(data))
+        self._fresh.append((
+            (folder, name, info.st_size, info.st_mtime_ns, *found),
+            (folder, name, json.dumps(plain(entry), ensure_ascii=False, separators=(",", ":"))),
+        ))
+        return Item(folder, name, found, entry, "")
+
+
+def outline(entry: Entry, sha256: str) -> Outline:
+    """The outline of an entry whose bytes have this digest."""
+    return Outline(
+        sha256, entry.id, entry.track.value, entry.domain, entry.project, entry.status.value, entry.kind.value,
+        entry.guard.value, entry.language, entry.updated, " ".join(entry.parents), entry.title, entry.rule,
+    )
 
 
 def _read(path: Path, info: os.stat_result) -> bytes:

@@ -28,7 +28,7 @@ def resolve(home: Home, session: str) -> str:
     if ledger.path_of(home, session).is_file():
         return session
     kept = transcripts()
-    return _one(session, [*(path.stem for path in kept), *ledger.sessions(home)], newest(kept))
+    return _one(session, [*(path.stem for path in kept), *ledger.ids(home)], newest(kept))
 
 
 def transcript(session: str) -> Path:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,17 @@ def append(home: Home, session: str, record: Mapping[str, Any]) -> dict[str, Any
 
 def read(home: Home, session: str) -> list[dict[str, Any]]:
     """All readable records of a session, oldest first; damaged lines are passed over."""
-    return _records(path_of(home, session))
+    return list(_records(path_of(home, session)))
 
 
-def sessions(home: Home) -> list[str]:
+def ids(home: Home) -> Iterator[str]:
+    """Ids of all sessions with a ledger, in no order that means anything."""
+    return (_session(path, _records(path)) for path in files.listed(home.ledger, ".jsonl"))
+
+
+def sessions(home: Home) -> Iterator[str]:
     """Ids of all sessions with a ledger, the one in which a hook ran last first."""
-    return [session for session, _ in _each(home)]
+    return (session for session, _ in _each(home))
 
 
 def exposures(home: Home, entries: Collection[str] = ()) -> Iterator[dict[str, Any]]:
@@ -49,7 +54,7 @@ def exposures(home: Home, entries: Collection[str] = ()) -> Iterator[dict[str, A
     Args:
         entries: only those of these entries; empty for all.
     """
-    for session, records in _each(home):
+    for session, records in _each(home, entries):
         yield from with_proofs(records, session, entries)
 
 
@@ -65,39 +70,51 @@ def with_proofs(records: list[dict[str, Any]], session: str, entries: Collection
     ]
 
 
-def _each(home: Home) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _each(home: Home, naming: Collection[str] = ()) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """(session, records), by the last time at which a hook wrote: the worker touches the files later, in its order.
 
     A file's own time is never before that, so only those that may come first are read.
     """
     stamped = [(path.stat().st_mtime, path) for path in files.listed(home.ledger, ".jsonl")]
-    waiting: list[tuple[float, str, list[dict[str, Any]]]] = []
+    waiting: list[tuple[float, str, str, list[dict[str, Any]]]] = []
     for written, path in sorted(stamped, key=lambda one: (-one[0], one[1].name)):
         while waiting and -waiting[0][0] >= written:
-            yield _named(*heapq.heappop(waiting)[1:])
-        records = _records(path)
-        at = effect.seconds_of(effect.last_hook(records))
-        heapq.heappush(waiting, (-(written if at is None else min(at, written)), path.stem, records))
+            yield heapq.heappop(waiting)[2:]
+        records = list(_records(path, naming))
+        if records:
+            at = effect.seconds_of(effect.last_hook(records))
+            when = written if at is None else min(at, written)
+            heapq.heappush(waiting, (-when, path.stem, _session(path, records), records))
     while waiting:
-        yield _named(*heapq.heappop(waiting)[1:])
+        yield heapq.heappop(waiting)[2:]
 
 
-def _named(stem: str, records: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
-    # The file name of an odd id is a hash: the id itself is in the lines.
-    return next((str(one["session"]) for one in records if one.get("session")), stem), records
+def _session(path: Path, records: Iterable[Mapping[str, Any]]) -> str:
+    """The session of a ledger: the file name of an odd id is a hash, the id itself is in the lines."""
+    return next((str(one["session"]) for one in records if one.get("session")), path.stem)
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
+def _records(path: Path, naming: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+    """The readable records, one by one; none of a file that names none of these entries."""
     try:
         data = files.read_bytes(path)
     except FileNotFoundError:
-        return []
-    found = []
-    for line in data.split(b"\n"):
-        try:
-            record = json.loads(line.decode("utf-8")) if line.strip() else None
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            found.append(record)
-    return found
+        return
+    if naming and not any(name.encode("utf-8") in data for name in naming):
+        return
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        record = _record(data[start:end])
+        start = end + 1
+        if record is not None:
+            yield record
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line.decode("utf-8")) if line.strip() else None
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None

@@ -54,7 +54,7 @@ def catch_up(home: Home, now: float | None = None) -> dict[str, int]:
     """
     clock = time.time() if now is None else now
     counts = {DELIVERED: 0, NOT_DELIVERED: 0, UNKNOWN: 0, "waiting": 0, "fetched": 0, "loaded": 0}
-    for session in ledger.sessions(home):
+    for session in ledger.ids(home):
         records = ledger.read(home, session)
         size = sum(path.stat().st_size for path in client_record.records(session))
         # A record is read for what the model fetched or loaded only when it has grown since.
