@@ -414,7 +414,7 @@ def test_the_newest_session_is_the_one_that_ran_last(own_home):
         spool.append(str(root.root), session, {"what": "state", "state": "ended", "at": f"2026-08-0{day}T00:00:00Z"})
     ledger.append(root, "older", {"what": "state", "state": "checked"})
     ledger.append(root, "middle", {"what": "outcome"})
-    assert ledger.sessions(root) == ["newest", "middle", "older"]
+    assert list(ledger.sessions(root)) == ["newest", "middle", "older"]
 
 
 def test_the_table_counts_only_what_is_active_as_unknowable(stored, capsys):
