@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from experience_forge import cli
-from experience_forge.store import entries, home, proposals
+from experience_forge.model import Track
+from experience_forge.store import entries, home, projects, proposals
 from helpers import answering, confirm, entry, tree
 from terminal import Terminal
 
@@ -195,6 +196,18 @@ def test_list_show_and_status_agree(run):
     assert code == 0 and "Use pnpm, never npm." in out
     _, out, _ = run("status", "--json")
     assert json.loads(out)["states"] == {"confirmed": 1, "edited": 1}
+
+
+def test_a_project_is_listed_by_its_name(run, tmp_path, monkeypatch):
+    """The list names the project of an entry as a person knows it; JSON keeps its id."""
+    shop = tmp_path / "shop"
+    (shop / ".git").mkdir(parents=True)
+    monkeypatch.chdir(shop)
+    here = projects.current(home.current())
+    projects.record(home.current(), here)
+    confirm(entry("use-pnpm", track=Track.PROJECT, project=here.id))
+    assert "project/shop" in run("list")[1]
+    assert json.loads(run("list", "--json")[1])["entries"][0]["project"] == here.id
 
 
 def test_undo_is_a_proposal(run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -58,7 +59,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     library = entries.load_all(where)
     projects.known(where, args.project, (stored.entry.project for stored in library.entries))
     last = _last_deliveries(where)
-    chosen = [stored for stored in library.entries if _wanted(stored, args, last.get(stored.entry.id, ""), where)]
+    named = {one: project.name for project in projects.all(where) for one in project.ids if project.name}
+    chosen = [stored for stored in library.entries if _wanted(stored, args, last.get(stored.entry.id, ""), named)]
     out.data({
         "entries": [_summary(stored, last.get(stored.entry.id, "")) for stored in chosen],
         "unreadable": [{"path": str(path), "reason": reason} for path, reason in library.unreadable],
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.say("library.list_none" if library.entries else "library.list_empty")
     else:
         columns = [out.text(f"library.column_{name}") for name in ("id", "track", "title", "state")]
-        out.table(columns, [(s.entry.id, _place(s, out), s.entry.title, _state(s, out)) for s in chosen], prose=(2,))
+        out.table(columns, [(s.entry.id, _place(s, named, out), s.entry.title, _state(s, out)) for s in chosen], prose=(2,))
     for path, reason in library.unreadable:
         out.talk(out.text("library.unreadable", path=path, reason=reason))
     return 0
@@ -82,7 +84,7 @@ def _last_deliveries(where: home.Home) -> dict[str, str]:
     return found
 
 
-def _wanted(stored: entries.StoredEntry, args: argparse.Namespace, last: str, where: home.Home) -> bool:
+def _wanted(stored: entries.StoredEntry, args: argparse.Namespace, last: str, named: Mapping[str, str]) -> bool:
     entry = stored.entry
     states = {entry.status.value} if stored.state == "confirmed" else {entry.status.value, stored.state}
     return (
@@ -92,7 +94,7 @@ def _wanted(stored: entries.StoredEntry, args: argparse.Namespace, last: str, wh
         and (args.not_delivered_since is None or last < args.not_delivered_since)
         and (args.track is None or entry.track.value == args.track)
         and (args.domain is None or entry.domain == args.domain)
-        and args.project in (None, entry.project, projects.name_of(where, entry.project) if entry.project else None)
+        and args.project in (None, entry.project, named.get(entry.project))
     )
 
 
@@ -101,9 +103,11 @@ def _state_name(stored: entries.StoredEntry) -> str:
     return stored.entry.status.value if stored.state == "confirmed" else stored.state
 
 
-def _place(stored: entries.StoredEntry, out: Output) -> str:
+def _place(stored: entries.StoredEntry, named: Mapping[str, str], out: Output) -> str:
+    """The track, with its domain or its project's name (its id where no name is known)."""
     entry = stored.entry
-    part = entry.domain if entry.track is Track.DOMAIN else entry.project if entry.track is Track.PROJECT else ""
+    known = named.get(entry.project, entry.project)
+    part = {Track.DOMAIN: entry.domain, Track.PROJECT: known}.get(entry.track, "")
     track = out.word("track", entry.track.value)
     return f"{track}/{part}" if part else track
 
