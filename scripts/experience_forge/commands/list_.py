@@ -69,7 +69,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.say("library.list_none" if library.entries else "library.list_empty")
     else:
         columns = [out.text(f"library.column_{name}") for name in ("id", "track", "title", "state")]
-        out.table(columns, [(s.entry.id, _place(s, named, out), s.entry.title, _state(s, out)) for s in chosen], prose=(2,))
+        rows = [(s.entry.id, _place(s, named, out), s.entry.title, _state(s, out)) for s in chosen]
+        out.table(columns, rows, prose=(2,))
     for path, reason in library.unreadable:
         out.talk(out.text("library.unreadable", path=path, reason=reason))
     return 0
