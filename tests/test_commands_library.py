@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from experience_forge import cli
-from experience_forge.store import entries, home, proposals
+from experience_forge.model import Track
+from experience_forge.store import entries, home, projects, proposals
 from helpers import answering, confirm, entry, tree
 from terminal import Terminal
 
@@ -195,6 +197,28 @@ def test_list_show_and_status_agree(run):
     assert code == 0 and "Use pnpm, never npm." in out
     _, out, _ = run("status", "--json")
     assert json.loads(out)["states"] == {"confirmed": 1, "edited": 1}
+
+
+def test_a_project_is_listed_by_its_name(run, tmp_path, monkeypatch):
+    """The list names the project of an entry as a person knows it; JSON keeps its id."""
+    shop = tmp_path / "shop"
+    (shop / ".git").mkdir(parents=True)
+    monkeypatch.chdir(shop)
+    here = projects.current(home.current())
+    projects.record(home.current(), here)
+    confirm(entry("use-pnpm", track=Track.PROJECT, project=here.id))
+    assert "project/shop" in run("list")[1]
+    assert json.loads(run("list", "--json")[1])["entries"][0]["project"] == here.id
+
+
+def test_json_is_all_that_a_script_is_told(run):
+    """The confirm line stands in the JSON alone: a client hands both streams to the model as one text."""
+    draft = "---\ntitle: Use pnpm\nkind: preference\n---\n**Rule** a\n**Why** b\n**How** c\n"
+    Path("draft.md").write_text(draft, encoding="utf-8")
+    for arguments in (["draft", "--from", "draft.md"], ["show", "use-pnpm"]):
+        assert "confirm use-pnpm" in run(*arguments)[2]
+        _, out, talk = run(*arguments, "--json")
+        assert "confirm_command" in out and talk == ""
 
 
 def test_undo_is_a_proposal(run):

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from experience_forge import cli
-from experience_forge.store import files, home
+from experience_forge.store import config, files, home
+from helpers import confirm, entry
 
 
 def shown(capsys, *arguments):
@@ -49,3 +50,24 @@ def test_without_hooks_nothing_is_said_to_happen_by_itself(verb, capsys):
     """Switched on is not the same as wired: without hooks that is said."""
     said = shown(capsys, verb)
     assert "no hooks are installed" in said and "nothing happens by itself" in said
+
+
+def test_a_number_beyond_its_bounds_is_named_and_the_nearer_bound_counts(capsys):
+    """A negative count is not read as "without limit"; doctor names the setting and its bounds."""
+    files.write_text(
+        home.current().config, "recall:\n  start_count: -4\n  start_characters: 999999\nsuggest:\n  threshold: 0\n"
+    )
+    settings = config.load()
+    assert (settings["recall"]["start_count"], settings["recall"]["start_characters"]) == (0, 2000)
+    assert settings["suggest"]["threshold"] > 0
+    out = raw(capsys, "doctor")
+    assert "`recall.start_count: -4` is not between 0 and 50" in out and "`suggest.threshold: 0`" in out
+
+
+def test_a_config_that_does_not_hold_is_told_once(capsys):
+    """One fault in config.yaml is one finding, with the setting and its form."""
+    confirm(entry())
+    files.write_text(home.current().config, "recall:\n  on: maybe\n")
+    findings = json.loads(raw(capsys, "doctor", "--json"))["findings"]
+    told = [one for one in findings if one["level"] == "warn"]
+    assert len(told) == 1 and "recall.on: must be true or false" in told[0]["reason"]

@@ -71,6 +71,14 @@ class Output:
         for line in self.fitted([text], self.stderr):
             self.show(line)
 
+    def explain(self, text: str) -> None:
+        """`talk` of what a JSON document holds in a field of its own; silent in JSON mode.
+
+        A client hands both streams to the model as one text: what is said twice there costs it twice.
+        """
+        if not self.as_json:
+            self.talk(text)
+
     def show(self, text: str) -> None:
         """Print a text to stderr as it stands: what a person is asked about is not wrapped."""
         self.stderr.write((_tame(text) if _is_terminal(self.stderr) else text) + "\n")

@@ -29,9 +29,9 @@ def talk(client, tmux, tmp_path_factory):
 
 
 def confirm_command(request):
-    """The line that the draft command printed, as the model finds it in the result (talk comes before it)."""
+    """The line that the draft command printed, as the model finds it in the result: the JSON and nothing else."""
     text = request.results[-1]["text"]
-    return json.loads(text[text.index("{"):])["drafts"][0]["confirm_command"]
+    return json.loads(text)["drafts"][0]["confirm_command"]
 
 
 def test_the_skill_is_listed_and_loads(talk):

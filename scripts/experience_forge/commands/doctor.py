@@ -41,6 +41,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if not args.dry_run:
             shared.refresh(where)
     findings = [*claude_doctor.examine(where), *_projections(where), *doctor.examine(where), *_settings()]
+    if any(one.text == "config_unread" for one in findings):
+        # The files can't be looked at without the settings: one fault, told once.
+        findings = [one for one in findings if one.text != "projections_unread"]
     activity = doctor.activity(where)
     fired = claude_doctor.fired()
     out.data({
@@ -77,7 +80,7 @@ def _projections(where: home.Home) -> list[Finding]:
     try:
         return claude_doctor.projections(where) if where.root.exists() else []
     except ForgeError as error:
-        return [finding("warn", "projections", "projection_note", path="", note=error.what)]
+        return [finding("warn", "projections", "projections_unread", note=error.what)]
 
 
 def _settings() -> list[Finding]:
@@ -86,8 +89,8 @@ def _settings() -> list[Finding]:
             Finding("warn", "home", f"config_{kind}{'' if values.get('near', '-') else '_alone'}", dict(values))
             for kind, values in config.oddities()
         ]
-    except ForgeError as error:
-        return [finding("warn", "home", "config_broken", reason=error.what)]
+    except ForgeError:
+        return []  # the examination of the data home has told it
 
 
 def _tell_activity(out: Output, activity: dict[str, dict[str, object]], fired: dict[str, claude_doctor.Fired]) -> None:

@@ -117,4 +117,4 @@ def _tell(document: dict[str, Any], out: Output) -> None:
     if document["backtest"]:
         out.prose(document["backtest"])
     if "confirm_command" in document:
-        out.talk(out.text("draft.kept", id=document["id"], command=document["confirm_command"]))
+        out.explain(out.text("draft.kept", id=document["id"], command=document["confirm_command"]))

@@ -172,5 +172,5 @@ def _propose(
     out.line(proposal.text.rstrip("\n"))
     for warning in warnings:
         out.talk(warning)
-    out.talk(out.text("library.proposal_open", command=command))
+    out.explain(out.text("library.proposal_open", command=command))
     return 0

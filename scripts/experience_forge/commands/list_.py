@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.changes:
         return _changes(where, out)
     last = effects.last_deliveries(where)
-    names = {one: project.name for project in projects.all(where) for one in project.ids}
+    names = {one: project.name for project in projects.all(where) for one in project.ids if project.name}
 
     def choose(found: Iterator[entries.Outlined]) -> tuple[list[entries.Outlined], set[str]]:
         chosen, used = [], set()
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.say("library.list_none" if used else "library.list_empty")
     else:
         columns = [out.text(f"library.column_{name}") for name in ("id", "track", "title", "state")]
-        rows = [(one.outline.id, _place(one, out), one.outline.title, _state(one, out)) for one in chosen]
+        rows = [(one.outline.id, _place(one, names, out), one.outline.title, _state(one, out)) for one in chosen]
         out.table(columns, rows, prose=(2,))
     for path, reason in unreadable:
         out.talk(out.text("library.unreadable", path=path, reason=reason))
@@ -93,7 +94,7 @@ def _wanted(one: entries.Outlined, args: argparse.Namespace, last: str, names: M
         and (args.not_delivered_since is None or last < args.not_delivered_since)
         and (args.track is None or entry.track == args.track)
         and (args.domain is None or entry.domain == args.domain)
-        and args.project in (None, entry.project, names.get(entry.project, entry.project) if entry.project else None)
+        and args.project in (None, entry.project, names.get(entry.project))
     )
 
 
@@ -102,9 +103,11 @@ def _state_name(one: entries.Outlined) -> str:
     return one.outline.status if one.state == "confirmed" else one.state
 
 
-def _place(one: entries.Outlined, out: Output) -> str:
+def _place(one: entries.Outlined, names: Mapping[str, str], out: Output) -> str:
+    """The track, with its domain or its project's name (its id where no name is known)."""
     entry = one.outline
-    part = entry.domain if entry.track == "domain" else entry.project if entry.track == "project" else ""
+    project = names.get(entry.project, entry.project)
+    part = entry.domain if entry.track == "domain" else project if entry.track == "project" else ""
     track = out.word("track", entry.track)
     return f"{track}/{part}" if part else track
 

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
                            "text": proposal.text, "confirm_command": command}, "warnings": doubts})
     out.line(proposal.text.rstrip("\n"))
     _warn(doubts, out)
-    out.talk(out.text("library.proposal_open", command=command))
+    out.explain(out.text("library.proposal_open", command=command))
     return 0
 
 

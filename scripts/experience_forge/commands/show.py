@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.data({"proposal": {"id": proposal.id, "change": proposal.change, "digest": proposal.digest,
                                "text": proposal.text, "meta": dict(proposal.meta), "confirm_command": command}})
         out.line(proposal.text.rstrip("\n"))
-        out.talk(out.text("library.proposal_open", command=command))
+        out.explain(out.text("library.proposal_open", command=command))
         return 0
     stored = stored or entries.get(where, args.id)
     fresh = fresh_here.state(where, stored.entry.id, stored.entry.kind.value, stored.entry.project)

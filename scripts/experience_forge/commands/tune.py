@@ -157,7 +157,7 @@ def _propose(
     proposal = shared.propose(where, change, f"tune-{'-'.join(names)}"[:64], {})
     command = confirm_command(where, proposal.id, proposal.digest)
     out.line(proposal.text.rstrip("\n"))
-    out.talk(out.text("library.proposal_open", command=command))
+    out.explain(out.text("library.proposal_open", command=command))
     return {"id": proposal.id, "change": "tuning", "digest": proposal.digest, "text": proposal.text,
             "confirm_command": command}
 

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.data({"proposal": {"id": proposal.id, "change": "undo", "digest": proposal.digest,
                            "text": proposal.text, "confirm_command": command}})
     out.line(proposal.text.rstrip("\n"))
-    out.talk(out.text("library.proposal_open", command=command))
+    out.explain(out.text("library.proposal_open", command=command))
     return 0
 
 

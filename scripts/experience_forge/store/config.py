@@ -29,6 +29,10 @@ DEFAULTS: Mapping[str, Any] = {
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "language": ("auto", "en", "zh"), "project_file": ("CLAUDE.md", "CLAUDE.local.md"),
 }  # fmt: skip
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    "recall.start_count": (0, 50), "recall.start_characters": (0, 2000), "suggest.threshold": (0.1, 20),
+}  # fmt: skip
+"""The least and the most that a number may be; beyond them the nearer one counts."""
 UNSET = ("recall.embed", "measure.answered")
 """Settings that have no default, or that a command keeps here."""
 
@@ -39,7 +43,14 @@ def load() -> dict[str, Any]:
     Raises:
         Invalid: when the file is no YAML mapping, or a setting has another type than its default.
     """
-    return _merged(_tuned(DEFAULTS), _read())
+    return _bounded(_merged(_tuned(DEFAULTS), _read()))
+
+
+def _bounded(data: dict[str, Any]) -> dict[str, Any]:
+    for name, (least, most) in BOUNDS.items():
+        group, _, key = name.partition(".")
+        data[group] = {**data[group], key: max(least, min(most, data[group][key]))}
+    return data
 
 
 def _read() -> dict[str, Any]:
@@ -64,7 +75,8 @@ def _read() -> dict[str, Any]:
 def oddities() -> list[tuple[str, dict[str, str]]]:
     """What stands in the file and does nothing: names that nothing reads, values that are none of the possible ones.
 
-    Returns `("key", {"name", "near"})` (`near` may be empty) and `("value", {"name", "value", "known"})`.
+    Returns `("key", {"name", "near"})` (`near` may be empty), `("value", {"name", "value", "known"})` and
+    `("range", {"name", "value", "least", "most"})`.
     """
     data = _read()
     due: dict[str, Any] = {**DEFAULTS, "domains": {}, "merged_domains": {}}
@@ -73,6 +85,11 @@ def oddities() -> list[tuple[str, dict[str, str]]]:
         value = data.get(name)
         if value is not None and value not in known:
             found.append(("value", {"name": name, "value": str(value), "known": ", ".join(known)}))
+    for name, (least, most) in BOUNDS.items():
+        group, _, key = name.partition(".")
+        value = (data.get(group) or {}).get(key)
+        if value is not None and not least <= value <= most:
+            found.append(("range", {"name": name, "value": f"{value:g}", "least": f"{least:g}", "most": f"{most:g}"}))
     return found
 
 

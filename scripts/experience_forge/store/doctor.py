@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ForgeError
-from . import derived, entries, files, journal, library, proposals, recall_index, tidying
+from . import config, derived, entries, files, journal, library, proposals, recall_index, tidying
 from .home import Home
 
 LEDGERS_READ = 200
@@ -161,6 +161,7 @@ def _left_overs(home: Home) -> Iterator[Finding]:
 
 def _settings(home: Home) -> Iterator[Finding]:
     try:
+        config.load()
         if derived.settings_behind(home):
             yield finding("warn", "home", "settings_behind", repair=True, path=home.config)
     except ForgeError as error:

@@ -250,7 +250,7 @@ def _settings(home: Home) -> dict[str, Any]:
     return {
         "on": bool(recall.get("on", True)),
         "start_count": int(recall.get("start_count", 5)),
-        "start_characters": min(2000, int(recall.get("start_characters", 2000))),
+        "start_characters": int(recall.get("start_characters", 2000)),
         "prompt_factor": float(recall.get("prompt_factor", 1.0)),
         "complaints": _complaints(),
         "project_aliases": projects.aliases(home),
