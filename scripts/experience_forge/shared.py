@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .clients import claude_code
-from .core import changes
-from .errors import ForgeError, Refused, Text, told
+from .core import changes, tracks
+from .errors import ForgeError, Refused, Text, Usage, told
 from .model import Consent
-from .store import derived, entries, files, library, log, proposals, settle, tidying
+from .store import config, derived, entries, files, library, log, proposals, ruleset, settle, tidying
 from .store.home import Home
 from .store.library import Applied
 from .store.proposals import Proposal
@@ -93,6 +93,28 @@ def project(home: Home) -> list[Path]:
 def propose(home: Home, change: changes.Change, wanted_id: str, meta: dict[str, object]) -> Proposal:
     """Put a change that is no draft into the inbox."""
     return proposals.create(home, change.change, changes.render(change), meta, wanted_id)
+
+
+def domain(asked: str, *, listed: bool = False) -> str:
+    """The domain that a user means by a name or a word of it; one that is not listed as it was asked.
+
+    Args:
+        listed: refuse one that is not listed.
+
+    Raises:
+        Usage: naming the listed ones.
+    """
+    known = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains")).domains
+    found = tracks.named(asked, known)
+    if listed and found and found not in known:
+        names = ", ".join(sorted(known))
+        raise Usage(Text("errors.no_domain", domain=asked), Text("errors.one_of_domains", names=names))
+    return found
+
+
+def domain_of(library: entries.Library, asked: str) -> str:
+    """The domain that a user means where entries are looked for: one that entries have, else as `domain`."""
+    return asked if any(stored.entry.domain == asked for stored in library.entries) else domain(asked)
 
 
 def named(home: Home, entry_id: str, talk: Callable[[str], None]) -> entries.StoredEntry:

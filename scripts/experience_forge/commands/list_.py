@@ -56,6 +56,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.changes:
         return _changes(where, out)
     library = entries.load_all(where)
+    args.domain = shared.domain_of(library, args.domain) if args.domain else None
     projects.known(where, args.project, (stored.entry.project for stored in library.entries))
     last = _last_deliveries(where)
     chosen = [stored for stored in library.entries if _wanted(stored, args, last.get(stored.entry.id, ""), where)]

@@ -77,14 +77,10 @@ def _place(entry: Entry, out: Output) -> str:
 
 
 def _domain(track: Track, asked: str, present: str) -> str:
-    known = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains")).domains
-    domain = asked or present
+    domain = shared.domain(asked or present, listed=True)
     if track is Track.DOMAIN and not domain:
+        known = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains")).domains
         raise Usage(Text("errors.needs_domain"), Text("errors.one_of", names=", ".join(sorted(known))))
-    if domain and domain not in known:
-        raise Usage(
-            Text("errors.no_domain", domain=domain), Text("errors.one_of_domains", names=", ".join(sorted(known)))
-        )
     return domain
 
 

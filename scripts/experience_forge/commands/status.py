@@ -39,6 +39,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     shared.begin(where)
     library = entries.load_all(where)
+    args.domain = shared.domain_of(library, args.domain) if args.domain else None
     projects.known(where, args.project, (stored.entry.project for stored in library.entries))
     chosen = [stored for stored in library.entries if _wanted(stored, args, where)]
     tracks = Counter(stored.entry.track.value for stored in chosen if stored.entry.status.value == "active")
