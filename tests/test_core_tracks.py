@@ -84,3 +84,13 @@ def test_every_domain_has_a_name_in_both_languages_and_near_ones_exist():
     for name, domain in RULES.domains.items():
         assert domain.name("en") and domain.name("zh") and name in domain.words
         assert set(domain.near) <= set(RULES.domains) and domain.near and name not in domain.near
+
+
+@pytest.mark.parametrize(("asked", "found"), [
+    ("git", "git"), ("docker", "containers"), ("K8s", "containers"), ("容器", "containers"), ("nonsense", "nonsense"),
+])
+def test_a_domain_may_be_named_by_one_of_its_words(asked, found):
+    """What the user names is what is meant, not what the text weighs; an unknown name stays as it is."""
+    assert tracks.named(asked, RULES.domains) == found
+    one = plain(title="Tag by git commit", domain=asked)
+    assert tracks.domain_of(one, RULES) == (found if found != "nonsense" else "git")

@@ -113,10 +113,12 @@ def test_without_a_readable_session_nothing_is_proposed(sources, session):
 @pytest.mark.parametrize(("kind", "quote", "applies", "fails"), [
     (Kind.PITFALL, "words that nobody said", (Condition(error="undefined: runClean"),), 1),
     (Kind.PREFERENCE, "words that nobody said", (), 0),
-    (Kind.PREFERENCE, "use four spaces,  not tabs", (Condition(path="**/src/late.py"),), 1),
+    (Kind.PREFERENCE, "use four spaces,  not tabs", (), 1),
+    (Kind.PREFERENCE, "that is wrong: use pnpm, not npm", (), 1),
+    (Kind.PITFALL, "use four spaces,  not tabs", (Condition(path="**/src/late.py"),), 1),
 ])  # fmt: skip
 def test_the_quoted_words_say_which_episode_it_is(session, kind, quote, applies, fails):
-    """A correction apart from all rework is met by its words and files; a preference gets no other episode's error."""
+    """A correction apart from all rework is met by its words and files; a preference never gets an episode's error."""
     lines = session.read_text(encoding="utf-8").splitlines()
     first = json.loads(lines[0])
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from experience_forge import cli
+from experience_forge.core import codec
 from experience_forge.store import config, entries, home, proposals
 from helpers import confirm, entry
 from terminal import FORGE, Terminal
@@ -242,3 +243,14 @@ def test_a_domain_that_is_not_listed(tmp_path, capsys):
     told = capsys.readouterr().err
     assert "there is no domain 'pyhton'" in told and "python" in told
     assert not proposals.all(home.current())
+
+
+def test_a_domain_that_is_not_listed_is_refused_and_not_exchanged(tmp_path, capsys):
+    """`draft --domain nonsense` names the listed ones; `--domain docker` is the one that has the word."""
+    path = tmp_path / "draft.md"
+    path.write_text(codec.render(entry("tag", title="Tag by git commit")), encoding="utf-8")
+    common = ["draft", "--from", str(path), "--track", "domain"]
+    assert cli.main([*common, "--domain", "nonsense"]) == 2
+    assert "containers" in capsys.readouterr().err and not proposals.all(home.current())
+    assert cli.main([*common, "--domain", "docker"]) == 0
+    assert "domain: containers" in proposals.all(home.current())[0].text

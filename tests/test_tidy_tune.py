@@ -336,3 +336,13 @@ def test_a_change_that_touches_no_score_claims_nothing_about_past_sessions(capsy
     assert found["rescored"] is None and "past sessions" not in found["proposal"]["text"]
     _, found = run(capsys, "tune", "--set", "scoring.weights.rework=2")
     assert found["rescored"] == {"sessions": 1, "before": 1, "after": 1, "accepted": 1, "kept": 1}
+
+
+def test_what_changes_nothing_is_said_and_not_proposed(capsys):
+    """The value that holds already, and counts from which nothing follows: a sentence each, no proposal."""
+    assert cli.main(["tune", "--set", "scoring.weights.design=2"]) == 0
+    assert "that is the value already" in capsys.readouterr().out
+    yes(draft(1, "rework").id)
+    assert cli.main(["tune", "--propose"]) == 0
+    assert "No change follows" in capsys.readouterr().out
+    assert proposals.all(home.current()) == []

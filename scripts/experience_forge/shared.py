@@ -57,18 +57,6 @@ def domains() -> list[str]:
     return sorted(tracks.rules_of(ruleset.load("tracks"), config.load().get("domains")).domains)
 
 
-def listed_domain(asked: str) -> str:
-    """A domain that a person named, when there is one of that name; empty stays empty.
-
-    Raises:
-        Usage: with the names that there are.
-    """
-    known = domains()
-    if asked and asked not in known:
-        raise Usage(Text("errors.no_domain", domain=asked), Text("errors.one_of_domains", names=", ".join(known)))
-    return asked
-
-
 def carry_out(home: Home, proposal: Proposal, consent: Consent) -> Done:
     """Apply a confirmed proposal, then bring the derived data and the clients' files up to date.
 
@@ -110,6 +98,32 @@ def project(home: Home) -> list[Path]:
 def propose(home: Home, change: changes.Change, wanted_id: str, meta: dict[str, object]) -> Proposal:
     """Put a change that is no draft into the inbox."""
     return proposals.create(home, change.change, changes.render(change), meta, wanted_id)
+
+
+def domain(asked: str, *, listed: bool = False) -> str:
+    """The domain that a user means by a name or a word of it; one that is not listed as it was asked.
+
+    Args:
+        listed: refuse one that is not listed.
+
+    Raises:
+        Usage: naming the listed ones.
+    """
+    known = tracks.rules_of(ruleset.load("tracks"), config.load().get("domains")).domains
+    found = tracks.named(asked, known)
+    if listed and found and found not in known:
+        raise Usage(Text("errors.no_domain", domain=asked), Text("errors.one_of_domains", names=", ".join(domains())))
+    return found
+
+
+def domains_meant(asked: str) -> tuple[str, str]:
+    """Where entries are looked for: the domain of exactly this name, and the listed one that has the word."""
+    return asked, domain(asked)
+
+
+def domain_of(library: entries.Library, asked: str) -> str:
+    """The domain that a user means where entries are looked for: one that entries have, else as `domain`."""
+    return asked if any(stored.entry.domain == asked for stored in library.entries) else domain(asked)
 
 
 def named(home: Home, entry_id: str, talk: Callable[[str], None]) -> entries.StoredEntry:

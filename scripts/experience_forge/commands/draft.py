@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if len(given) > 1 and (args.revise or args.replace_draft):
         raise Usage(Text("errors.one_entry_only"), Text("errors.one_entry_only_hint"))
     options = drafting.Options(
-        track=args.track, domain=shared.listed_domain(args.domain), project=args.project, session=args.session,
+        track=args.track, domain=shared.domain(args.domain, listed=True), project=args.project, session=args.session,
         revise=args.revise, replace=args.replace_draft, language=out.language, imported=args.imported,
     )
     # All are checked before the first is kept: a fault in the third leaves no half of the input behind.

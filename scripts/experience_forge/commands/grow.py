@@ -53,6 +53,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     shared.begin(where)
     if not args.domain:
         return _skills(where, out)
+    args.domain = shared.domain_of(entries.load_all(where), args.domain)
     chosen = _entries(where, args.domain, args.ids, out)
     rules = ruleset.load("grow")
     form = args.form or growing.form_of(chosen, rules)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -56,6 +55,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return _proposals(where, out)
     if args.changes:
         return _changes(where, out)
+    args.domain = shared.domains_meant(args.domain) if args.domain else None
     last = effects.last_deliveries(where)
     names = {one: project.name for project in projects.all(where) for one in project.ids if project.name}
 
@@ -93,7 +93,7 @@ def _wanted(one: entries.Outlined, args: argparse.Namespace, last: str, names: M
         and (args.delivered_since is None or last >= args.delivered_since)
         and (args.not_delivered_since is None or last < args.not_delivered_since)
         and (args.track is None or entry.track == args.track)
-        and (args.domain is None or entry.domain == args.domain)
+        and (args.domain is None or entry.domain in args.domain)
         and args.project in (None, entry.project, names.get(entry.project))
     )
 

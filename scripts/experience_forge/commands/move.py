@@ -77,10 +77,10 @@ def _place(entry: Entry, out: Output) -> str:
 
 
 def _domain(track: Track, asked: str, present: str) -> str:
-    domain = asked or present
+    domain = shared.domain(asked or present, listed=True)
     if track is Track.DOMAIN and not domain:
         raise Usage(Text("errors.needs_domain"), Text("errors.one_of", names=", ".join(shared.domains())))
-    return shared.listed_domain(domain)
+    return domain
 
 
 def _project(where: home.Home, asked: str) -> str:

@@ -46,7 +46,8 @@ def _count(found: Iterable[entries.Outlined]) -> Counter[_Sort]:
 def _wanted(counts: Counter[_Sort], args: argparse.Namespace, where: home.Home) -> Iterator[tuple[_Sort, int]]:
     for sort, count in counts.items():
         names = (None, sort.project, projects.name_of(where, sort.project) if sort.project else None)
-        if args.track in (None, sort.track) and args.domain in (None, sort.domain) and args.project in names:
+        in_domain = args.domain is None or sort.domain in args.domain
+        if args.track in (None, sort.track) and in_domain and args.project in names:
             yield sort, count
 
 
@@ -63,6 +64,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
+    args.domain = shared.domains_meant(args.domain) if args.domain else None
     known, counts, unreadable = _examined(where, out)
     projects.known(where, args.project, {sort.project for sort in counts})
     tracks, states = Counter[str](), Counter[str]()

@@ -52,7 +52,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         "fields": tuning.fields(records),
     }
     rules = ruleset.load("tuning")
-    wanted = _given(args.set, out) or tuning.proposed(records, ledgers, ruleset.load("scoring"), rules)
+    given = _given(args.set, out)
+    wanted = given or tuning.proposed(records, ledgers, ruleset.load("scoring"), rules)
+    wanted = {path: value for path, value in wanted.items() if value != _present(path)}
     changed = [{"path": path, "before": _present(path), "after": value} for path, value in wanted.items()]
     emptied = tuning.always_emptied(records, rules)
     document: dict[str, Any] = {
@@ -62,7 +64,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         "rescored": _rescored(ledgers, wanted, args.sessions) if _scores(wanted) else None, "proposal": None,
     }
     asked = bool(args.set or args.propose)
-    _tell(document, tables, rules, asked, out)
+    _tell(document, tables, rules, asked, bool(given), out)
+    if given and not wanted:
+        out.say("tidy.tune_same")
     if changed and asked:
         document["proposal"] = _propose(where, wanted, document, args.dry_run, out)
     out.data(document)
@@ -164,7 +168,7 @@ def _propose(
 
 def _tell(
     document: Mapping[str, Any], tables: Mapping[str, Mapping[str, tuning.Tally]], rules: Mapping[str, Any],
-    asked: bool, out: Output,
+    asked: bool, given: bool, out: Output,
 ) -> None:
     if not any(tables.values()):
         out.say("tidy.tune_none")
@@ -200,5 +204,5 @@ def _tell(
             out.say("tidy.tune_rescored", **document["rescored"])
         out.line(document["diff"].rstrip("\n"))
         out.talk(out.text("tidy.tune_how"))
-    elif tables["signals"] and not asked:
+    elif tables["signals"] and not document["changes"] and not given:
         out.say("tidy.tune_nothing", least=rules["least"], low=rules["low"])

@@ -94,11 +94,19 @@ def route(entry: Entry, context: Context) -> tuple[Track, str, str]:
 
 def domain_of(entry: Entry, rules: Rules) -> str:
     """The domain whose words weigh most, at the threshold at least; the stated one when it is listed."""
-    if entry.domain in rules.domains:
-        return entry.domain
+    stated = named(entry.domain, rules.domains) if entry.domain else ""
+    if stated in rules.domains:
+        return stated
     weights = {name: _weight(entry, domain) for name, domain in rules.domains.items()}
     best = max(weights, key=lambda name: weights[name], default="")
     return best if best and weights[best] >= rules.threshold else ""
+
+
+def named(asked: str, domains: Mapping[str, Domain]) -> str:
+    """The listed domain that a user means: by its name, or by one of its words (`docker`); else what was asked."""
+    wanted = asked.strip().casefold()
+    by_word = (name for name, domain in domains.items() if wanted in {word.casefold() for word in domain.words})
+    return asked if asked in domains else next(by_word, asked)
 
 
 def _by_rules(entry: Entry, context: Context, domain: str) -> tuple[Track, str]:

@@ -17,9 +17,9 @@ Pair = tuple[tuple[Condition, ...], tuple[Condition, ...]]
 def fill(entry: Entry) -> Entry:
     """The entry with conditions proposed for what it leaves out; unchanged when nothing can be proposed.
 
-    The session and the line are those of the entry's first source; without a line its quote is looked for, and
-    where that is not found only a pitfall or a workflow is taken to be about the session's rework. What the draft
-    says is kept.
+    The session and the line are those of the entry's first source; without a line its quote is looked for. A
+    pitfall or a workflow is about an episode; of a preference or a decision only its own words can come again:
+    the failures around them are another matter. What the draft says is kept.
     """
     source = entry.sources[0] if entry.sources else None
     if (entry.applies_when and entry.fails_when) or source is None or not source.session:
@@ -28,19 +28,20 @@ def fill(entry: Entry) -> Entry:
     if path is None:
         return entry
     try:
-        guess = entry.kind in (Kind.PITFALL, Kind.WORKFLOW)
-        applies, fails = propose(path, source.line, source.quote, guess=guess)
+        if entry.kind in (Kind.PITFALL, Kind.WORKFLOW):
+            applies, fails = propose(path, source.line, source.quote)
+        else:
+            applies, fails = (), _own_words(path, source.quote)
     except ForgeError:
         return entry
     return replace(entry, applies_when=entry.applies_when or applies, fails_when=entry.fails_when or fails)
 
 
-def propose(path: Path, line: int = 0, quote: str = "", *, guess: bool = True) -> Pair:
-    """(applies_when, fails_when) from one session's episode: that around `line`, or around the quoted words.
+def propose(path: Path, line: int = 0, quote: str = "") -> Pair:
+    """(applies_when, fails_when) from one session's episode: that around `line`, else the one with most rework.
 
     Args:
         quote: words of the session, for when no line is known.
-        guess: take the episode with most rework when neither says which one it is.
 
     Raises:
         Refused: when the session can't be read.
@@ -49,8 +50,6 @@ def propose(path: Path, line: int = 0, quote: str = "", *, guess: bool = True) -
     explained = session_signals.of_file(path, full=True)
     events = list(readers.open_session(path, full=True).events())
     line = line or _line_of(events, quote)
-    if not line and not guess:
-        return (), ()
     episode = choose(explained.episodes, line) or _before(events, line)
     if episode is None:
         return (), ()
@@ -65,6 +64,13 @@ def choose(episodes: Sequence[Episode], line: int) -> Episode | None:
     """The episode that holds a line; without a line the one with most rework rounds; None when there is none."""
     found = [one for one in episodes if not line or one.lines[0] <= line <= one.lines[1]]
     return max(found, key=lambda one: one.rework_rounds, default=None)
+
+
+def _own_words(path: Path, quote: str) -> tuple[Condition, ...]:
+    """The quoted words as a falsifier, when the person did say them in the session."""
+    said = [one for one in readers.open_session(path, full=True).events() if one.kind is EventKind.PROMPT]
+    words = conditions.key_words(quote, condition_rules.lexicon()) if _line_of(said, quote) else ""
+    return (Condition(words=words),) if words else ()
 
 
 def _line_of(events: Sequence[Event], quote: str) -> int:
