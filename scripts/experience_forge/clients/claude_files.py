@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -148,6 +149,8 @@ def write(change: Change, again: Callable[[], Change] | None = None) -> Change:
             if change.after is None:
                 _remove(change.path)
             else:
+                # A run that was killed here left its half beside the user's file, where nobody else would look for it.
+                files.sweep_temps(Path(os.path.realpath(change.path)).parent, below=False)
                 files.write_whole(change.path, change.after, 0o644 if again else 0o600)
         except Refused as error:
             return replace(change, after=change.before, note=error.what)

@@ -15,7 +15,7 @@ from ..fast.home import RECORD
 from ..store import files, installs
 from ..store.home import Home
 from . import environment, light, skill, trees
-from .steps import hashes, kept_folder, one_at_a_time, write_launchers
+from .steps import hashes, kept_folder, one_at_a_time, sweep, write_launchers
 from .target import Target
 from .texts import Voice
 
@@ -97,6 +97,7 @@ def _remove_install(target: Target, voice: Voice, one: Mapping[str, Any], locked
     settings, folder = Path(str(one["settings"])), Path(str(one["skill_folder"]))
     whole, there = True, folder.exists()
     still_held = False
+    sweep(settings, folder, Path(str(one["client_folder"])))
     try:
         # Settings first: no hook may be left that points at files which are gone.
         there = _remove_from_settings(target, voice, settings, Trace.from_json(one.get("trace")), locked) or there

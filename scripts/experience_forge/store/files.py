@@ -288,10 +288,15 @@ def remove_empty_folder(folder: Path) -> None:
         return
 
 
-def sweep_temps(folder: Path) -> int:
-    """Remove our own left-over temp files of dead processes below `folder`; returns how many."""
+def sweep_temps(folder: Path, *, below: bool = True) -> int:
+    """Remove our own left-over temp files of dead processes in `folder`, and `below` it; returns how many."""
     swept = 0
-    for path in folder.rglob(f"{TEMP_MARK}*"):
+    try:
+        found = list((folder.rglob if below else folder.glob)(f"{TEMP_MARK}*"))
+    except OSError:
+        # They harm nobody: a folder that can't be listed is swept another time.
+        return swept
+    for path in found:
         pid = path.name.rsplit(".", 2)[-2] if path.name.count(".") >= 2 else ""
         if pid.isdigit() and not _alive(int(pid)):
             _drop(path)

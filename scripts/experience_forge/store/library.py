@@ -165,10 +165,8 @@ def recover(home: Home) -> list[str]:
     """Finish or drop a change that a crash interrupted; returns what was done, one line each."""
     done = []
     for path in sorted(home.root.glob("intent-*.json")):
-        try:
-            intent = json.loads(files.read_text(path))
-        except (ValueError, Refused):
-            intent = None
+        # One that can't be read now is kept: dropping it would lose a change that the journal says was made.
+        intent = files.read_record(path)
         if intent is None or not _is_journalled(home, intent):
             files.remove(path)
             done.append(told(Text("errors_store.dropped_change", file=path.name)))
