@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -182,6 +183,24 @@ def cut_install(machine, at, fault="kill"):
     for path in machine.client_folder.rglob(f"{files.TEMP_MARK}*"):
         path.rename(path.with_name(path.name.replace(f".{os.getpid()}.", f".{2**22 + 1}.")))
     return shim.names
+
+
+def test_an_uninstall_keeps_entries_that_it_can_not_see(installed, monkeypatch):
+    """F2: a home whose entries can't be listed for a moment is not taken for one without any."""
+    one = installed.data / "entries" / "personal" / "one.md"
+    one.parent.mkdir(parents=True)
+    one.write_text("mine", encoding="utf-8")
+    real, refused = os.scandir, []
+
+    def refusing(path="."):
+        if os.fspath(path) == str(one.parent) and not refused:
+            refused.append(path)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert removal.uninstall(target.make(ROOT, None, True, True), Voice(ROOT / "rules"), None, False)
+    assert refused and one.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize("fresh", ["open", "write", "replace"])

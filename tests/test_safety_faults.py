@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -348,6 +349,18 @@ def whole(where, before, after, code):
         assert found[0] in (before[0], after[0]), (where, found[0])
     if code == 0:
         assert found[0] == after[0], (where, "said done")
+        said_done(where, here)
+
+
+def said_done(where, here):
+    """What a command did that said so, where the library does not show it."""
+    if where[0] == "forget":
+        assert [name for name, data in tree(here.root).items() if b"(two)" in data] == [], where
+    if where[0] == "backup":
+        with zipfile.ZipFile(Path(os.environ["HOME"]) / "out.zip") as archive:
+            held = set(archive.namelist())
+        kept = {name for name in tree(here.root) if name.startswith(("entries/", "journal/", "proposals/"))}
+        assert kept <= held, (where, kept - held)
 
 
 def test_a_refused_draft_is_printed_or_kept(world):
@@ -424,6 +437,38 @@ def test_an_unreadable_intent_is_kept_until_it_can_be_read(world, monkeypatch):
         assert call("list")[0] == 0 and intent.exists()
     assert call("list")[0] == 0 and not intent.exists()
     assert entries.find(home.current(), "three") is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("forget", "ledger"), ("forget", "evidence"), ("forget", "derived"), ("forget", "proposals"),
+     ("backup", "entries/personal"), ("backup", "journal/objects"), ("confirm", "."), ("confirm", "derived")],
+)  # fmt: skip
+def test_a_folder_that_can_not_be_listed_does_not_look_empty(name, folder, world, monkeypatch):
+    """F2: nothing is called forgotten, saved or finished while a folder refuses to say what is in it."""
+    action = COMMANDS[name](world)
+    before = library_state()
+    hidden = world.home / folder
+    hidden.mkdir(exist_ok=True)
+
+    def refusing(real):
+        def listed(path="."):
+            if os.fspath(path) == str(hidden):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return real(path)
+
+        return listed
+
+    with monkeypatch.context() as patched:
+        for listing in ("scandir", "listdir"):
+            patched.setattr(os, listing, refusing(getattr(os, listing)))
+        code, said = action()
+    if (name, folder) != ("confirm", "derived"):
+        assert code == 1 and str(hidden) in said, said
+    if name == "backup":
+        assert not (world.base / "out.zip").exists()
+    whole((name, 0, "EACCES", True, "scandir"), before, before if code else library_state(), code)
+    assert action()[0] == 0 or name == "confirm"
 
 
 def test_a_killed_projection_leaves_nothing_beside_the_users_files(world):

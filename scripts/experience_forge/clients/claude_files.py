@@ -5,10 +5,11 @@ Standard library only, so that an uninstall works without the private environmen
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -89,10 +90,18 @@ def ours(client_folder: Path) -> Iterator[Path]:
     patterns = ("rules/experience-forge/*.md", "skills/*-experience/SKILL.md", "skills/*-experience/references/*.md",
                 "commands/*-experience.md", "agents/*-experience.md")
     for pattern in patterns:
-        for path in sorted(client_folder.glob(pattern)):
+        for path in _matching(client_folder, pattern.split("/")):
             data = _bytes(path)
             if data is not None and managed_block.unstamp(data)[0] != "foreign":
                 yield path
+
+
+def _matching(folder: Path, parts: Sequence[str]) -> list[Path]:
+    """As `glob`, which passes over a folder that it may not read."""
+    if not parts:
+        return [folder] if folder.exists() else []
+    found = [path for path in files.listed(folder, "") if fnmatch.fnmatchcase(path.name, parts[0])]
+    return [inner for path in found for inner in _matching(path, parts[1:])]
 
 
 def file_change(path: Path, wanted: bytes | None) -> Change:

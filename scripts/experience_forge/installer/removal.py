@@ -203,14 +203,22 @@ def _remove_loose(home: Path, keep_record: bool) -> None:
 
 
 def entries_in(home: Path) -> int:
-    """How many entries a data home holds, whatever their state."""
-    return sum(1 for _ in home.glob("entries/**/*.md"))
+    """How many entries a data home holds, whatever their state.
+
+    Raises:
+        Refused: when they can't be listed.
+    """
+    return len(files.walked(home / "entries", ".md"))
 
 
 def _holds_anything(home: Path) -> bool:
-    """Whether there is an entry, a proposal or a record of a consent."""
-    patterns = ("entries/**/*.md", "proposals/*", "journal/*.jsonl", "intent-*.json")
-    return any(True for pattern in patterns for _ in home.glob(pattern))
+    """Whether there is an entry, a proposal or a record of a consent; what can't be listed is taken to hold one."""
+    try:
+        intents = [path for path in files.listed(home, ".json") if path.name.startswith("intent-")]
+        records = files.listed(home / "journal", ".jsonl")
+        return bool(intents or records or entries_in(home) or files.listed(home / "proposals", ""))
+    except Refused:
+        return True
 
 
 def _purge(home: Path, names: tuple[str, ...]) -> None:

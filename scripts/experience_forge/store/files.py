@@ -93,6 +93,18 @@ def listed(folder: Path, suffix: str) -> list[Path]:
         raise _refused("read", folder, error) from error
 
 
+def walked(folder: Path, suffix: str = "") -> list[Path]:
+    """The files below a folder whose names end so, in order; `glob` would pass over a folder that it may not read.
+
+    Raises:
+        Refused: as `listed`.
+    """
+    found: list[Path] = []
+    for top, _, names in os.walk(folder, onerror=unlistable):
+        found += [path for path in (Path(top, name) for name in names if name.endswith(suffix)) if path.is_file()]
+    return sorted(found)
+
+
 def unlistable(error: OSError) -> None:
     """For the `onerror` of `os.walk`: as `listed`.
 
