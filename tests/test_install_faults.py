@@ -193,13 +193,14 @@ def test_an_uninstall_keeps_entries_that_it_can_not_see(installed, monkeypatch):
     real, refused = os.scandir, []
 
     def refusing(path="."):
-        if os.fspath(path) == str(one.parent) and not refused:
+        if str(path) == str(one.parent) and not refused:
             refused.append(path)
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         return real(path)
 
-    monkeypatch.setattr(os, "scandir", refusing)
-    assert removal.uninstall(target.make(ROOT, None, True, True), Voice(ROOT / "rules"), None, False)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", refusing)
+        assert removal.uninstall(target.make(ROOT, None, True, True), Voice(ROOT / "rules"), None, False)
     assert refused and one.read_text(encoding="utf-8") == "mine"
 
 

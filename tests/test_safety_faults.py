@@ -453,7 +453,7 @@ def test_a_folder_that_can_not_be_listed_does_not_look_empty(name, folder, world
 
     def refusing(real):
         def listed(path="."):
-            if os.fspath(path) == str(hidden):
+            if str(path) == str(hidden):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
             return real(path)
 
