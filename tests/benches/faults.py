@@ -7,7 +7,9 @@ is then made to fail in a run of its own, a fork of one warmed process that stra
 A run counts only when strace shows that the fault hit this very file. After each run the library must be the
 old or the new one, the next command must work, and a command that said 0 must have done it. After an install or
 uninstall that was cut the settings must hold JSON, the next install must finish, and the uninstall after it must
-give the user's bytes back. With --calls N only N calls of a command, from its first to its last; else all of them.
+give the user's bytes back and leave nothing behind. They install a small skill of every kind of file, since each
+further file makes the same calls; `install-whole` and `uninstall-whole`, when named, take all files.
+With --calls N only N calls of a command, from its first to its last; else all of them.
 Last line: one JSON object with pairs, good, calls, and the bad ones by name.
 """
 

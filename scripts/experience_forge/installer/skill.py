@@ -227,8 +227,8 @@ def _batch(home: Path, folders: Sequence[Path], venv_python: Path) -> str:
 
 def _left(source: Path, target: Path, known: Mapping[str, str], launcher: str) -> bool:
     """Whether a run that was cut left all that is there: files that we wrote, or were about to."""
-    names = {path.relative_to(target).as_posix(): path for path in target.rglob("*") if not path.is_dir()}
-    names = {name: path for name, path in names.items() if "__pycache__" not in path.parts and not _unfinished(path)}
+    counted = (path for path in files.walked(target) if "__pycache__" not in path.parts and not _unfinished(path))
+    names = {path.relative_to(target).as_posix(): path for path in counted}
     if names.keys() <= known.keys():
         return True
     ours = hashes(source, launcher)
