@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ from experience_forge.errors import Refused
 from experience_forge.installer import machine as this_machine
 from experience_forge.installer import removal, target, work
 from experience_forge.installer.texts import Voice
-from experience_forge.store import home
+from experience_forge.store import files, home
 from fault_shim import Killed, faulty
 from install_helpers import ROOT, Machine
 
@@ -168,6 +169,71 @@ def test_broken_settings_without_us_are_said_to_hold_nothing(machine):
     done = machine.run("--uninstall")
     assert "Nothing in it names experience-forge" in done.stderr and "by hand" not in done.stderr
     assert machine.settings.read_bytes() == b'{"model": "opus",}'
+
+
+def cut_install(machine, at, fault="kill"):
+    """Kill an install at its `at`-th call; returns what it called."""
+    place, voice = target.make(ROOT, None, True, True), Voice(ROOT / "rules")
+    with faulty(at, fault) as shim:
+        try:
+            work.Installer(place, voice).install()
+        except Killed:
+            pass
+    # The process that was killed lives on here; one that is dead takes its place.
+    for path in machine.client_folder.rglob(f"{files.TEMP_MARK}*"):
+        path.rename(path.with_name(path.name.replace(f".{os.getpid()}.", f".{2**22 + 1}.")))
+    return shim.names
+
+
+def test_an_uninstall_keeps_entries_that_it_can_not_see(installed, monkeypatch):
+    """F2: a home whose entries can't be listed for a moment is not taken for one without any."""
+    one = installed.data / "entries" / "personal" / "one.md"
+    one.parent.mkdir(parents=True)
+    one.write_text("mine", encoding="utf-8")
+    real, refused = os.scandir, []
+
+    def refusing(path="."):
+        if str(path) == str(one.parent) and not refused:
+            refused.append(path)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", refusing)
+        assert removal.uninstall(target.make(ROOT, None, True, True), Voice(ROOT / "rules"), None, False)
+    assert refused and one.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("fresh", ["open", "write", "replace"])
+def test_a_first_copy_that_was_killed_is_no_other_skill(fresh, machine):
+    """F1: an install killed at its first file is finished by the next, which is gone without a trace by uninstall."""
+    names = cut_install(machine, 10**6)
+    assert removal.uninstall(target.make(ROOT, None, True, True), Voice(ROOT / "rules"), None, False)
+    machine.ready_environment()
+    first = next(at for at, name in enumerate(names, 1) if name == "replace")
+    at = next(at for at in range(first, 0, -1) if names[at - 1] == fresh)
+    cut_install(machine, at)
+    place, voice = target.make(ROOT, None, True, True), Voice(ROOT / "rules")
+    assert work.Installer(place, voice).install() and removal.uninstall(place, voice, None, False)
+    assert [path.name for path in machine.client_folder.rglob("*")] == ["settings.json"]
+    assert machine.settings.read_bytes() == USER_SETTINGS
+
+
+def test_an_uninstall_that_was_killed_is_no_other_skill(installed):
+    """F1: whatever file an uninstall was cut at, what is left is ours, for an install and a removal."""
+    kept = installed.home.parent / "kept"
+    place, voice = target.make(ROOT, None, True, True), Voice(ROOT / "rules")
+    shutil.copytree(installed.home, kept, symlinks=True)
+    for left in ("templates.md", "scripts/hook.py", "scripts/experience_forge/__pycache__/cli.cpython-311.pyc.7"):
+        shutil.rmtree(installed.home)
+        shutil.copytree(kept, installed.home, symlinks=True)
+        (installed.skill / left).parent.mkdir(parents=True, exist_ok=True)
+        for path in [path for path in installed.skill.rglob("*") if path.is_file() and path != installed.skill / left]:
+            path.unlink()
+        (installed.skill / left).touch()
+        assert work.Installer(place, voice).install(), left
+        assert removal.uninstall(place, voice, None, False), left
+        assert [path.name for path in installed.client_folder.rglob("*")] == ["settings.json"], left
 
 
 @pytest.mark.parametrize("what", ["install", "uninstall"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -19,6 +21,7 @@ from experience_forge.model import Consent, Track
 from experience_forge.store import entries, files, home, journal, library, proposals, redaction
 from fault_shim import Killed, faulty, pairs
 from helpers import answering, confirm, entry, tree
+from test_tidy_grow import PROMPTS, SKILL, five
 
 FULL = os.environ.get("FORGE_FAULTS") == "all"
 DRAFT = """---
@@ -205,6 +208,47 @@ def session(world):
         yield {**common, "type": "assistant", "uuid": f"a{number}", "message": said}
 
 
+def finished(world):
+    """A change that was cut behind its line in the journal: the next command of any kind finishes it."""
+    if world is not None:
+        with mock.patch.object(library, "_write_plan", side_effect=Killed("cut")), pytest.raises(Killed):
+            carried_out("three")()
+    return lambda: call("list")
+
+
+def revoked(world):
+    """A change that no person confirmed after all is taken back."""
+    if world is not None:
+        assert carried_out("three")()[0] == 0
+    seq = next(record["seq"] for record in reversed(journal.read(home.current())) if record["what"] == "change")
+
+    def action():
+        here = home.current()
+        try:
+            library.revoke(here, seq, "no person answered the dialog")
+            shared.refresh(here)
+        except ForgeError as error:
+            return error.exit_code, f"{error.what} {error.hint}"
+        return 0, ""
+
+    return action
+
+
+def grown(world):
+    """Five entries that acted together, of which a skill is proposed."""
+    if world is not None:
+        five()
+        shared.refresh(home.current())
+    return lambda: call("grow", "docker", "--from", "-", *PROMPTS, stdin=SKILL)
+
+
+def grown_one(world):
+    """The confirmed proposal of that skill."""
+    if world is not None:
+        assert grown(world)()[0] == 0
+    return carried_out(next(p.id for p in proposals.all(home.current()) if p.id != "three"))
+
+
 COMMANDS = {
     "draft": lambda world: lambda: call("draft", "--from", "-", stdin=DRAFT),
     "discard": lambda world: lambda: call("discard", "three"),
@@ -232,6 +276,14 @@ COMMANDS = {
     "outdated": confirming("outdate", "two", "--reason", "gone", change="status"),
     "guarded": confirming("guard", "two", "ask", change="guard"),
     "repair": damaged,
+    "moving": lambda world: lambda: call("move", "two", "--to", "profile"),
+    "undoing": lambda world: lambda: call("undo", "two"),
+    "tidy": lambda world: lambda: call("tidy"),
+    "tidied": lambda world: lambda: call("tidy", "--apply", "--kind", "merge"),
+    "grow": grown,
+    "grown": grown_one,
+    "finished": finished,
+    "revoked": revoked,
 }
 
 
@@ -297,6 +349,18 @@ def whole(where, before, after, code):
         assert found[0] in (before[0], after[0]), (where, found[0])
     if code == 0:
         assert found[0] == after[0], (where, "said done")
+        said_done(where, here)
+
+
+def said_done(where, here):
+    """What a command did that said so, where the library does not show it."""
+    if where[0] == "forget":
+        assert [name for name, data in tree(here.root).items() if b"(two)" in data] == [], where
+    if where[0] == "backup":
+        with zipfile.ZipFile(Path(os.environ["HOME"]) / "out.zip") as archive:
+            held = set(archive.namelist())
+        kept = {name for name in tree(here.root) if name.startswith(("entries/", "journal/", "proposals/"))}
+        assert kept <= held, (where, kept - held)
 
 
 def test_a_refused_draft_is_printed_or_kept(world):
@@ -353,6 +417,75 @@ def test_files_stay_private(world):
     for path in (world.home, *world.home.rglob("*")):
         mode = path.stat().st_mode & 0o777
         assert mode == (0o700 if path.is_dir() else 0o600) or mode == 0o700, (path, oct(mode))
+
+
+def test_an_unreadable_intent_is_kept_until_it_can_be_read(world, monkeypatch):
+    """F2: a cut change whose intent can't be read for a moment is not dropped; once it can be, it is finished."""
+    finished(world)
+    (intent,) = world.home.glob("intent-*.json")
+    real = Path.read_bytes
+
+    def unreadable(path):
+        if path == intent:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return real(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", unreadable)
+        with pytest.raises(ForgeError):
+            library.recover(home.current())
+        assert call("list")[0] == 0 and intent.exists()
+    assert call("list")[0] == 0 and not intent.exists()
+    assert entries.find(home.current(), "three") is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("forget", "ledger"), ("forget", "evidence"), ("forget", "derived"), ("forget", "proposals"),
+     ("backup", "entries/personal"), ("backup", "journal/objects"), ("confirm", "."), ("confirm", "derived")],
+)  # fmt: skip
+def test_a_folder_that_can_not_be_listed_does_not_look_empty(name, folder, world, monkeypatch):
+    """F2: nothing is called forgotten, saved or finished while a folder refuses to say what is in it."""
+    action = COMMANDS[name](world)
+    before = library_state()
+    hidden = world.home / folder
+    hidden.mkdir(exist_ok=True)
+
+    def refusing(real):
+        def listed(path="."):
+            if str(path) == str(hidden):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return real(path)
+
+        return listed
+
+    with monkeypatch.context() as patched:
+        for listing in ("scandir", "listdir"):
+            patched.setattr(os, listing, refusing(getattr(os, listing)))
+        code, said = action()
+    if (name, folder) != ("confirm", "derived"):
+        assert code == 1 and str(hidden) in said, said
+    if name == "backup":
+        assert not (world.base / "out.zip").exists()
+    whole((name, 0, "EACCES", True, "scandir"), before, before if code else library_state(), code)
+    assert action()[0] == 0 or name == "confirm"
+
+
+def test_a_killed_projection_leaves_nothing_beside_the_users_files(world):
+    """F12: the half of a file that a killed run left beside a user's file goes with the next projection."""
+    action = projected(world)
+    with faulty() as shim:
+        assert action()[0] == 0
+    projected(world)
+    at = next(number for number, name in enumerate(shim.names, 1) if name == "replace")
+    rules = world.client / "rules" / "experience-forge"
+    with faulty(at, "kill"), pytest.raises(Killed):
+        action()
+    (half,) = rules.glob(f"{files.TEMP_MARK}*")
+    # The process that wrote it lives on here; one that is dead takes its place.
+    half.rename(half.with_name(half.name.replace(f".{os.getpid()}.", f".{2**22 + 1}.")))
+    assert action()[0] == 0
+    assert [path.name for path in rules.glob(f"{files.TEMP_MARK}*")] == []
 
 
 def test_the_files_module_is_the_only_writer():

@@ -1,14 +1,16 @@
 """Faults from outside, on Linux: `strace -e inject` fails each call on our files, command by command.
 
-    python3 tests/run.py bench faults [--commands draft,confirm] [--faults ENOSPC,EIO,KILL] [--calls N]
+    python3 tests/run.py bench faults [--commands draft,confirm] [--faults ENOSPC,EIO,KILL] [--calls N] [--jobs N]
 
 Every writing command is traced once; each of its calls on the data home, the client's folder or the project
-is then made to fail in a run of its own. After each run the library must be the old or the new one,
-the next command must work, and a command that said 0 must have done it. After an install or uninstall
-that was cut the settings must hold JSON, the next install must finish, and the uninstall after it must give
-the user's bytes back. Too long for CI: about a second a pair, several for an install; with --calls N only
-N calls of a command, from its first to its last.
-Last line: one JSON object with pairs, good, and the bad ones by name.
+is then made to fail in a run of its own, a fork of one warmed process that strace is put to before it begins.
+A run counts only when strace shows that the fault hit this very file. After each run the library must be the
+old or the new one, the next command must work, and a command that said 0 must have done it. After an install or
+uninstall that was cut the settings must hold JSON, the next install must finish, and the uninstall after it must
+give the user's bytes back and leave nothing behind. They install a small skill of every kind of file, since each
+further file makes the same calls; `install-whole` and `uninstall-whole`, when named, take all files.
+With --calls N only N calls of a command, from its first to its last; else all of them.
+Last line: one JSON object with pairs, good, calls, and the bad ones by name.
 """
 
 from __future__ import annotations
@@ -16,215 +18,179 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
+import select
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-HERE = Path(__file__).resolve()
-CALLS = (
-    "openat", "write", "fsync", "close", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat",
-    "chmod", "fchmod", "fchmodat", "truncate", "ftruncate", "rmdir",
-)  # fmt: skip
+import _forks
+
 FAULTS = ("ENOSPC", "EIO", "EACCES", "KILL")
-INSTALLS = ("install", "uninstall")
-_LINE = re.compile(r"^(?:\[pid\s+\d+\]\s+|\d+\s+)?(?P<call>[a-z0-9]+)\((?P<rest>.*)$")
+AGAIN = 3
+"""How often a pair is run whose fault hit nothing, or another file, before it counts as bad."""
+Report = Callable[[dict[str, Any]], None]
 
 
 def main() -> int:
-    """Run the enumeration, or one child of it."""
+    """Run the enumeration."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commands", default="", help="some of them, by name (default: all)")
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--calls", type=int, default=0, metavar="N", help="only N calls of each command (default: all)")
-    parser.add_argument("--child", metavar="COMMAND", help=argparse.SUPPRESS)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="worlds at once (default: one a core)")
     args = parser.parse_args()
-    if args.child:
-        return child(args.child)
     if sys.platform != "linux" or not shutil.which("strace"):
         print("strace on Linux is needed", file=sys.stderr)
         return 1
-    import test_safety_faults as steps
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        # The same order of everything in each run, and no compiled files beside the sources.
+        os.environ.update(PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE="1")
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+    figures: dict[str, Any] = {"pairs": 0, "good": 0, "calls": 0, "bad": []}
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        os.environ["EXPERIENCE_FORGE_HOME"] = str(Path(folder) / "none")
+        _forks.begin()
+        import _fault_cases as cases
 
-    figures: dict[str, object] = {"pairs": 0, "good": 0, "elsewhere": 0, "calls": 0, "bad": []}
-    names = args.commands.split(",") if args.commands else [*steps.COMMANDS, *INSTALLS]
-    with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            enumerate_command(name, Path(folder) / name, args.faults.split(","), args.calls, figures)
+        import test_safety_faults as steps
+
+        names = args.commands.split(",") if args.commands else [*steps.COMMANDS, *cases.INSTALLS]
+        tell(share(names, args, Path(folder)), figures, args.jobs)
     print(json.dumps(figures))
     return 0 if figures["pairs"] == figures["good"] else 1
 
 
-def child(name: str) -> int:
-    """One command in a process of its own, as it is traced."""
-    import test_safety_faults as steps
-    from experience_forge.errors import ForgeError
+def share(names: list[str], args: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
+    """What the workers report, each of which runs every `jobs`-th pair in worlds of its own."""
+    readers = []
+    for number in range(args.jobs):
+        read, write = os.pipe()
+        if os.fork() == 0:
+            try:
+                work(number, names, args, folder / str(number), lambda one, to=write: send(to, one))
+            except BaseException as error:
+                send(write, {"failed": f"worker {number}: {error!r}"[-3000:]})
+            finally:
+                os._exit(0)
+        os.close(write)
+        readers.append(os.fdopen(read, "rb", buffering=0))
+    while readers:
+        for reader in select.select(readers, [], [])[0]:
+            line = reader.readline()
+            if line:
+                yield json.loads(line)
+            else:
+                readers.remove(reader)
+                os.wait()
 
-    try:
-        code, said = steps.COMMANDS[name](None)()
-    except (ForgeError, OSError) as error:
-        # Outside the command line's own boundary, which says it in one line.
-        code, said = 1, f"{error}"
-    print(said, file=sys.stderr)
-    return code
+
+def send(descriptor: int, one: dict[str, Any]) -> None:
+    os.write(descriptor, json.dumps(one).encode() + b"\n")
 
 
-def enumerate_command(name: str, base: Path, faults: list[str], calls: int, figures: dict[str, object]) -> None:
-    """All pairs of one command; adds to the figures and prints one row."""
-    case = (Installing if name in INSTALLS else Command)(name, base)
-    log = base / "trace"
-    traced = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}", *case.command]
-    code, said = plain(traced)
-    assert code == 0, f"the traced run of {name} failed: {said}"
-    found = ours(log.read_text(encoding="utf-8", errors="replace"), str(case.world))
-    figures["calls"] += len(found)
-    step = (len(found) - 1) / max(1, calls - 1)
-    targets = [found[at] for at in sorted({round(step * number) for number in range(calls)})] if calls else found
-    good = bad = 0
-    begun = time.monotonic()
-    for at, (call, ordinal) in enumerate(targets):
-        for fault in faults:
-            case.put_back()
-            action = "signal=KILL" if fault == "KILL" else f"error={fault}"
-            inject = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e"]
-            code, said = plain([*inject, f"inject={call}:{action}:when={ordinal}", *case.command])
-            if code != 0 and missed_ours(said, str(case.world)):
-                figures["elsewhere"] += 1
-                continue
-            trouble = case.judged(at, call, fault, code, said)
-            good, bad = good + (not trouble), bad + bool(trouble)
-            if trouble:
-                figures["bad"].append(f"{name} {call} {ordinal} {fault}: {trouble}"[:300])
-    figures["pairs"] += good + bad
+def tell(reports: Iterator[dict[str, Any]], figures: dict[str, Any], jobs: int) -> None:
+    """Add up what is reported, and print the progress and one row for each command."""
+    rows: dict[str, dict[str, Any]] = {}
+    for one in reports:
+        if "failed" in one:
+            raise SystemExit(one["failed"])
+        row = rows.setdefault(one["row"], {"begun": time.monotonic(), "ended": 0, "pairs": 0, "bad": []})
+        if "calls" in one:
+            same = row.setdefault("digest", one["digest"]) == one["digest"]
+            assert same, f"{one['row']} makes other calls in another worker"
+            row.update(calls=one["calls"], kinds=one["kinds"], due=one["due"])
+        elif "ended" in one:
+            row["ended"] += 1
+            if row["ended"] == jobs:
+                add(one["row"], row, figures)
+        else:
+            row["pairs"] += 1
+            row["bad"] += [one["bad"]] if one["bad"] else []
+            if one["bad"]:
+                print(f"  bad: {one['bad']}", file=sys.stderr, flush=True)
+            if row["pairs"] % 100 == 0:
+                print(f"  {one['row']} {row['pairs']}/{row['due']}", file=sys.stderr, flush=True)
+
+
+def add(name: str, row: dict[str, Any], figures: dict[str, Any]) -> None:
+    """One row, and its share of the figures."""
+    took = time.monotonic() - row["begun"]
+    good = row["pairs"] - len(row["bad"])
+    print(f"{name:<17} {row['calls']:>5} calls {row['pairs']:>6} pairs {good:>6} good {took:>6.0f} s  ({row['kinds']})")
+    sys.stdout.flush()
+    figures["calls"] += row["calls"]
+    figures["pairs"] += row["pairs"]
     figures["good"] += good
-    kinds = ", ".join(f"{count} {call}" for call, count in sorted(Counter(call for call, _ in found).items()))
-    took = time.monotonic() - begun
-    print(f"{name:<12} {good + bad:>5} pairs {bad:>4} bad {took:>6.0f} s  ({kinds})", flush=True)
+    figures["bad"] += row["bad"]
 
 
-class Command:
-    """A verb on a world that can be put back."""
+def work(number: int, names: list[str], args: argparse.Namespace, folder: Path, report: Report) -> None:
+    """Every `jobs`-th pair of each command, from the `number`-th on."""
+    import _fault_cases as cases
 
-    def __init__(self, name: str, base: Path) -> None:
-        import test_safety_faults as steps
+    for name in names:
+        base = folder / name
+        case = (cases.Installing if name in (*cases.INSTALLS, *cases.WHOLE) else cases.Command)(name, base)
+        for stage in case.stages:
+            row = f"{name} {stage}".strip()
+            found = calls_of_run(case, stage)
+            step = (len(found) - 1) / max(1, args.calls - 1)
+            some = sorted({round(step * at) for at in range(args.calls)}) if args.calls else range(len(found))
+            pairs = [(found[at], fault) for at in some if found for fault in args.faults.split(",")]
+            kinds = ", ".join(f"{count} {call}" for call, count in sorted(Counter(c.name for c in found).items()))
+            digest = " ".join(f"{c.name}{c.ordinal}" for c in found)
+            report({"row": row, "calls": len(found), "kinds": kinds, "due": len(pairs), "digest": hash(digest)})
+            for call, fault in pairs[number::args.jobs]:
+                trouble = judged(case, stage, call, fault)
+                named = f"{row} {call.name} {call.ordinal} {fault}: {trouble}"[:300]
+                report({"row": row, "bad": named if trouble else ""})
+            report({"row": row, "ended": True})
+        os.chdir(folder)
+        shutil.rmtree(base)
 
-        self.steps, self.name, self.made = steps, name, steps.World(base)
-        self.world = self.made.base
-        base.mkdir(parents=True)
-        os.environ.update(
-            HOME=str(self.world), CLAUDE_CONFIG_DIR=str(self.made.client), EXPERIENCE_FORGE_HOME=str(self.made.home)
-        )
-        os.environ["CLAUDE_CODE_SESSION_ID"] = "here"
-        os.chdir(base)
-        self.made.make()
-        steps.COMMANDS[name](self.made)
-        self.before = steps.library_state()
-        keep(self.made)
-        self.command = [sys.executable, str(HERE), "--child", name]
-        code, said = plain(self.command)
-        assert code == 0, f"{name} fails without a fault: {said}"
-        self.after = steps.library_state()
-        self.put_back()
 
-    def put_back(self) -> None:
-        self.made.put_back()
+def calls_of_run(case: Any, stage: str) -> list[_forks.Call]:
+    """What a run without a fault calls on files of the world."""
+    log = case.world.parent / "trace"
+    case.put_back()
+    code, said = _forks.traced(lambda gate: case.run(stage, gate), ["-y", "-e", f"trace={','.join(_forks.CALLS)}"], log)
+    assert code == 0, f"the traced run of {case.name} failed: {said}"
+    return _forks.ours(_forks.calls_of(log.read_text(encoding="utf-8", errors="replace")), str(case.world))
 
-    def judged(self, at: int, call: str, fault: str, code: int, said: str) -> str:
-        """What is wrong after a run; empty when all is well."""
-        killed = fault == "KILL"
-        if code == 3 or "Traceback" in said or (code != 0 and not killed and not said.strip()):
-            return f"exit {code}: {said.strip()[-200:]}"
+
+def judged(case: Any, stage: str, call: _forks.Call, fault: str) -> str:
+    """Run one pair, and say what is wrong afterwards."""
+    action = "signal=KILL" if fault == "KILL" else f"error={fault}"
+    options = ["-y", "-e", f"trace={call.name}", "-e", f"inject={call.name}:{action}:when={call.ordinal}"]
+    log = case.world.parent / "trace"
+    for _ in range(AGAIN):
+        case.put_back()
+        code: int | None = None
+        said = ""
         try:
-            where = (self.name, at, "kill" if killed else fault, False, call)
-            self.steps.whole(where, self.before, self.after, None if killed else code)
+            code, said = _forks.traced(lambda gate: case.run(stage, gate), options, log)
+        except _forks.Died as died:
+            if not died.signal:
+                return "hangs"
         except AssertionError as error:
-            return f"exit {code}, {str(error)[:160]}"
-        return ""
+            code, said = 3, str(error)
+        if hit(log.read_text(encoding="utf-8", errors="replace"), call, fault, str(case.world)):
+            return str(case.judged(call.name, fault, code, said))
+    return f"the fault did not hit: {call.line[:120]}"
 
 
-class Installing:
-    """An install over the user's settings, or its uninstall, with a ready-made environment."""
-
-    SETTINGS = b'{\r\n\t"model": "opus",\r\n\t"hooks": {\r\n\t\t"Stop": [ ]\r\n\t}\r\n}'
-
-    def __init__(self, name: str, base: Path) -> None:
-        from install_helpers import ROOT, Machine
-
-        self.name, self.world, self.kept = name, base / "world", base / "kept"
-        self.machine = Machine(self.world)
-        self.machine.ready_environment()
-        self.machine.settings.write_bytes(self.SETTINGS)
-        for variable in ("CLAUDE_CONFIG_DIR", "EXPERIENCE_FORGE_HOME"):
-            os.environ.pop(variable, None)
-        os.environ["HOME"] = str(self.world)
-        self.install = [sys.executable, str(ROOT / "install.py"), "--yes", "--hooks", "--no-scan"]
-        self.uninstall = [sys.executable, str(ROOT / "install.py"), "--uninstall"]
-        if name == "uninstall":
-            assert plain(self.install)[0] == 0
-        self.command = self.uninstall if name == "uninstall" else self.install
-        shutil.copytree(self.world, self.kept, symlinks=True)
-
-    def put_back(self) -> None:
-        shutil.rmtree(self.world)
-        shutil.copytree(self.kept, self.world, symlinks=True)
-
-    def judged(self, at: int, call: str, fault: str, code: int, said: str) -> str:
-        """What is wrong after a run; empty when all is well."""
-        if "Traceback" in said or (code != 0 and fault != "KILL" and not said.strip()):
-            return f"exit {code}: {said.strip()[-200:]}"
-        try:
-            json.loads(self.machine.settings.read_bytes())
-        except ValueError as error:
-            return f"settings: {error}"
-        if code == 0 and self.name == "uninstall" and self.machine.settings.read_bytes() != self.SETTINGS:
-            return "said done, and the settings are not the user's"
-        self.machine.ready_environment()
-        for step in (self.install, self.uninstall):
-            after, told = plain(step)
-            if after:
-                return f"afterwards {step[2]}: exit {after}: {told.strip()[-160:]}"
-        return "" if self.machine.settings.read_bytes() == self.SETTINGS else "the settings are not the user's"
-
-
-def keep(world: object) -> None:
-    """Make the present state the one that is put back."""
-    shutil.rmtree(world.kept)
-    shutil.copytree(world.base, world.kept)
-
-
-def plain(command: list[str]) -> tuple[int, str]:
-    """Exit code and stderr of one run; the same hash seed and no bytecode, so that runs have the same calls."""
-    tests = HERE.parent.parent
-    path = os.pathsep.join([str(tests.parent / "scripts"), str(tests)])
-    environment = dict(os.environ, PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=path)
-    done = subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False)
-    return done.returncode, done.stderr.decode("utf-8", "replace")
-
-
-def ours(trace: str, base: str) -> list[tuple[str, int]]:
-    """Calls on files below `base`, as (call, its ordinal among the calls of that name)."""
-    seen: Counter[str] = Counter()
-    found = []
-    for line in trace.splitlines():
-        match = _LINE.match(line)
-        if match is None or "resumed" in line:
-            continue
-        call, rest = match["call"], match["rest"]
-        seen[call] += 1
-        reads = call == "openat" and "O_RDONLY" in rest and "O_DIRECTORY" not in rest
-        if base in rest and not reads and not (call == "close" and "/proc/" in rest):
-            found.append((call, seen[call]))
-    return found
-
-
-def missed_ours(said: str, base: str) -> bool:
-    """Whether the fault hit a file of Python or of the tests: the count of calls shifted by a few."""
-    named = re.findall(r"Errno \d+\][^\n]*?: '([^'\n]+)'", said)
-    return bool(named) and not any(path.startswith(base) for path in named)
+def hit(trace: str, call: _forks.Call, fault: str, base: str) -> bool:
+    """Whether the fault came at this call, on a file of the world."""
+    lines = [line for line in trace.splitlines() if line.startswith(call.name)]
+    if len(lines) < call.ordinal or base not in lines[call.ordinal - 1]:
+        return False
+    return "killed by SIGKILL" in trace if fault == "KILL" else "(INJECTED)" in lines[call.ordinal - 1]
 
 
 if __name__ == "__main__":

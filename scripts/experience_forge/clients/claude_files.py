@@ -5,9 +5,11 @@ Standard library only, so that an uninstall works without the private environmen
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -88,10 +90,18 @@ def ours(client_folder: Path) -> Iterator[Path]:
     patterns = ("rules/experience-forge/*.md", "skills/*-experience/SKILL.md", "skills/*-experience/references/*.md",
                 "commands/*-experience.md", "agents/*-experience.md")
     for pattern in patterns:
-        for path in sorted(client_folder.glob(pattern)):
+        for path in _matching(client_folder, pattern.split("/")):
             data = _bytes(path)
             if data is not None and managed_block.unstamp(data)[0] != "foreign":
                 yield path
+
+
+def _matching(folder: Path, parts: Sequence[str]) -> list[Path]:
+    """As `glob`, which passes over a folder that it may not read."""
+    if not parts:
+        return [folder] if folder.exists() else []
+    found = [path for path in files.listed(folder, "") if fnmatch.fnmatchcase(path.name, parts[0])]
+    return [inner for path in found for inner in _matching(path, parts[1:])]
 
 
 def file_change(path: Path, wanted: bytes | None) -> Change:
@@ -148,6 +158,8 @@ def write(change: Change, again: Callable[[], Change] | None = None) -> Change:
             if change.after is None:
                 _remove(change.path)
             else:
+                # A run that was killed here left its half beside the user's file, where nobody else would look for it.
+                files.sweep_temps(Path(os.path.realpath(change.path)).parent, below=False)
                 files.write_whole(change.path, change.after, 0o644 if again else 0o600)
         except Refused as error:
             return replace(change, after=change.before, note=error.what)

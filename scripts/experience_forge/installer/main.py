@@ -216,7 +216,7 @@ def _uninstall(source: Path, options: argparse.Namespace, voice: Voice) -> int:
     if above:
         voice.talk("purge_below", client=above)
         return EXIT_NEEDS_CONSENT
-    count, there = removal.entries_in(place.home), place.home.exists()
+    count, there = removal.entries_in(place.home) if options.purge else 0, place.home.exists()
     if options.purge and not options.yes:
         if can_ask():
             _what_goes(place, voice, only, options.purge)

@@ -13,7 +13,7 @@ from ..errors import ForgeError
 from ..fast.home import RECORD
 from ..store import files, installs
 from . import environment, skill
-from .steps import edit, run_inside
+from .steps import edit, hashes, run_inside
 from .target import Target
 from .texts import Voice
 
@@ -30,7 +30,7 @@ def preview(target: Target, voice: Voice, verbose: bool = False) -> str:
     lines: list[str] = []
     if not environment.is_current(target.venv, target.base, target.requirements):
         lines.append(voice.text("would_make", path=target.venv))
-    if not skill.check_target(target.source, target.skill):
+    if not skill.check_target(target.source, target.skill, hashes(before), target.launcher):
         changes = skill.changes(target.source, target.skill, target.launcher)
         lines += _new_files(target, [one for one in changes if one.old is None], voice, verbose)
         lines += [diff(one.target, _decoded(one.old), _decoded(one.new)) for one in changes if one.old is not None]

@@ -15,7 +15,7 @@ from ..fast.home import RECORD
 from ..store import files, installs
 from ..store.home import Home
 from . import environment, light, skill, trees
-from .steps import hashes, kept_folder, one_at_a_time, write_launchers
+from .steps import hashes, kept_folder, one_at_a_time, sweep, write_launchers
 from .target import Target
 from .texts import Voice
 
@@ -97,6 +97,7 @@ def _remove_install(target: Target, voice: Voice, one: Mapping[str, Any], locked
     settings, folder = Path(str(one["settings"])), Path(str(one["skill_folder"]))
     whole, there = True, folder.exists()
     still_held = False
+    sweep(settings, folder, Path(str(one["client_folder"])))
     try:
         # Settings first: no hook may be left that points at files which are gone.
         there = _remove_from_settings(target, voice, settings, Trace.from_json(one.get("trace")), locked) or there
@@ -202,14 +203,22 @@ def _remove_loose(home: Path, keep_record: bool) -> None:
 
 
 def entries_in(home: Path) -> int:
-    """How many entries a data home holds, whatever their state."""
-    return sum(1 for _ in home.glob("entries/**/*.md"))
+    """How many entries a data home holds, whatever their state.
+
+    Raises:
+        Refused: when they can't be listed.
+    """
+    return len(files.walked(home / "entries", ".md"))
 
 
 def _holds_anything(home: Path) -> bool:
-    """Whether there is an entry, a proposal or a record of a consent."""
-    patterns = ("entries/**/*.md", "proposals/*", "journal/*.jsonl", "intent-*.json")
-    return any(True for pattern in patterns for _ in home.glob(pattern))
+    """Whether there is an entry, a proposal or a record of a consent; what can't be listed is taken to hold one."""
+    try:
+        intents = [path for path in files.listed(home, ".json") if path.name.startswith("intent-")]
+        records = files.listed(home / "journal", ".jsonl")
+        return bool(intents or records or entries_in(home) or files.listed(home / "proposals", ""))
+    except Refused:
+        return True
 
 
 def _purge(home: Path, names: tuple[str, ...]) -> None:

@@ -67,8 +67,11 @@ def as_installed(path: Path, relative: str, launcher: str) -> bytes:
     return data.replace(PLACE_OF_COMMAND, shlex.quote(launcher).encode("utf-8"))
 
 
-def check_target(source: Path, target: Path) -> bool:
+def check_target(source: Path, target: Path, known: Mapping[str, str], launcher: str) -> bool:
     """Whether the skill is used where it stands (the clone itself); else the target may be written.
+
+    Args:
+        known: hashes of what an earlier install wrote, by relative path.
 
     Raises:
         Refused: when something of somebody else is in the way.
@@ -86,7 +89,7 @@ def check_target(source: Path, target: Path) -> bool:
         raise Refused(
             Text("errors_install.clone", path=target), Text("errors_install.run_there", path=target / "install.py")
         )
-    if target.is_dir() and any(target.iterdir()) and not _is_ours(target):
+    if target.is_dir() and any(target.iterdir()) and not (_is_ours(target) or _left(source, target, known, launcher)):
         raise Refused(Text("errors_install.other_skill", path=target), Text("errors.move_aside"))
     return False
 
@@ -147,7 +150,8 @@ def prune(folder: Path, top: Path) -> None:
     while folder == top or top in folder.parents:
         cache = folder / "__pycache__"
         if cache.is_dir():
-            for compiled in cache.glob("*.pyc"):
+            # Python's own half-written ones end with a number.
+            for compiled in cache.glob("*.pyc*"):
                 files.remove(compiled)
             files.remove_empty_folder(cache)
         files.remove_empty_folder(folder)
@@ -219,6 +223,20 @@ def _batch(home: Path, folders: Sequence[Path], venv_python: Path) -> str:
         f'"{venv_python}" -I -X utf8 "%FORGE_SCRIPT%" %*',
     ]  # fmt: skip
     return "\r\n".join(lines) + "\r\n"
+
+
+def _left(source: Path, target: Path, known: Mapping[str, str], launcher: str) -> bool:
+    """Whether a run that was cut left all that is there: files that we wrote, or were about to."""
+    counted = (path for path in files.walked(target) if "__pycache__" not in path.parts and not _unfinished(path))
+    names = {path.relative_to(target).as_posix(): path for path in counted}
+    if names.keys() <= known.keys():
+        return True
+    ours = hashes(source, launcher)
+    return all(name in known or ours.get(name) == files.sha256(files.read_bytes(path)) for name, path in names.items())
+
+
+def _unfinished(path: Path) -> bool:
+    return path.name.startswith(files.TEMP_MARK)
 
 
 def _is_ours(target: Path) -> bool:

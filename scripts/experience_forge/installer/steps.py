@@ -58,6 +58,16 @@ def one_at_a_time(home: Path, voice: Voice) -> Any:
     return files.locked(path, wait=LOCK_SECONDS)
 
 
+def sweep(settings: Path, skill: Path, client_folder: Path) -> None:
+    """Remove what a killed run of ours had begun to write outside the data home: nobody else would."""
+    for folder in (skill, client_folder / "rules" / "experience-forge"):
+        if folder.is_dir():
+            files.sweep_temps(folder)
+    beside = Path(os.path.realpath(settings)).parent
+    if beside.is_dir():
+        files.sweep_temps(beside, below=False)
+
+
 def kept_folder(home: Path) -> Path:
     """Where this run keeps what a person edited."""
     return home / "kept" / time.strftime("%Y%m%d-%H%M%S")

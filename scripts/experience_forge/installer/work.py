@@ -12,7 +12,7 @@ from ..clients.claude_settings import Edited, Trace
 from ..errors import ForgeError
 from ..store import files, installs
 from . import environment, light, skill
-from .steps import edit, hashes, kept_folder, one_at_a_time, run_inside, write_launchers
+from .steps import edit, hashes, kept_folder, one_at_a_time, run_inside, sweep, write_launchers
 from .target import Target
 from .texts import Voice
 
@@ -42,7 +42,8 @@ class Installer:
         files.make_folder(target.home)
         with one_at_a_time(target.home, self.voice):
             self.before = installs.of(target.home, target.skill)
-            in_place = skill.check_target(target.source, target.skill)
+            sweep(target.settings, target.skill, target.client_folder)
+            in_place = skill.check_target(target.source, target.skill, hashes(self.before), target.launcher)
             self._environment()
             manifest = {} if in_place else self._copy()
             self._compile()

@@ -124,7 +124,7 @@ def _members(home: Home) -> list[tuple[str, Path]]:
     found = []
     for part in PARTS:
         base = home.root / part
-        paths = [base] if base.is_file() else sorted(p for p in base.rglob("*") if p.is_file() and not p.is_symlink())
+        paths = [base] if base.is_file() else [path for path in files.walked(base) if not path.is_symlink()]
         found += [(p.relative_to(home.root).as_posix(), p) for p in paths if files.TEMP_MARK not in p.name]
     return found
 

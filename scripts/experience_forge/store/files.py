@@ -93,6 +93,18 @@ def listed(folder: Path, suffix: str) -> list[Path]:
         raise _refused("read", folder, error) from error
 
 
+def walked(folder: Path, suffix: str = "") -> list[Path]:
+    """The files below a folder whose names end so, in order; `glob` would pass over a folder that it may not read.
+
+    Raises:
+        Refused: as `listed`.
+    """
+    found: list[Path] = []
+    for top, _, names in os.walk(folder, onerror=unlistable):
+        found += [path for path in (Path(top, name) for name in names if name.endswith(suffix)) if path.is_file()]
+    return sorted(found)
+
+
 def unlistable(error: OSError) -> None:
     """For the `onerror` of `os.walk`: as `listed`.
 
@@ -302,11 +314,14 @@ def remove_empty_folder(folder: Path) -> None:
         return
 
 
-def sweep_temps(folder: Path) -> int:
-    """Remove our own left-over temp files of dead processes below `folder`; returns how many."""
+def sweep_temps(folder: Path, *, below: bool = True) -> int:
+    """Remove our own left-over temp files of dead processes in `folder`, and `below` it; returns how many."""
     swept = 0
-    # Every command begins with this: a Path for each of 100,000 files would take a second.
-    for base, _, names in os.walk(folder):
+    # Every command begins with this: a Path for each of 100,000 files would take a second. A folder that can't be
+    # listed is passed over: left-overs harm nobody and are swept another time.
+    for base, inner, names in os.walk(folder):
+        if not below:
+            inner.clear()
         for name in names:
             if name.startswith(TEMP_MARK):
                 pid = name.rsplit(".", 2)[-2] if name.count(".") >= 2 else ""

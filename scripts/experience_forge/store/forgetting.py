@@ -97,15 +97,14 @@ def carry_out(home: Home, planned: Plan) -> list[Path]:
                 files.remove(path)
             done.append(path)
         proposals.drop_near(home, planned.id)
-        for path in sorted(home.derived.rglob("*")) if home.derived.is_dir() else ():
-            if path.is_file():
-                files.remove(path)
+        for path in files.walked(home.derived):
+            files.remove(path)
     return done
 
 
 def _mentions(home: Home, entry_id: str) -> list[Path]:
     """Computed parts of proposals that name the entry as a near one, with its words."""
-    return [path for path in sorted(home.proposals.glob("*.json")) if _near(path, entry_id)]
+    return [path for path in files.listed(home.proposals, ".json") if _near(path, entry_id)]
 
 
 def _near(path: Path, entry_id: str) -> bool:
@@ -142,7 +141,7 @@ def _digests(home: Home, entry_id: str) -> tuple[str, ...]:
 
 
 def _line_files(home: Home) -> list[Path]:
-    return [p for folder in (home.ledger, home.evidence) if folder.is_dir() for p in sorted(folder.rglob("*.jsonl"))]
+    return [path for folder in (home.ledger, home.evidence) for path in files.walked(folder, ".jsonl")]
 
 
 def _has_entry(path: Path, entry_id: str) -> bool:
@@ -150,9 +149,7 @@ def _has_entry(path: Path, entry_id: str) -> bool:
 
 
 def _evidence_of(home: Home, sessions: tuple[str, ...]) -> list[Path]:
-    if not home.evidence.is_dir():
-        return []
-    return [p for p in sorted(home.evidence.rglob("*")) if p.is_file() and any(s and s in p.name for s in sessions)]
+    return [path for path in files.walked(home.evidence) if any(one and one in path.name for one in sessions)]
 
 
 def _drop_lines(path: Path, entry_id: str) -> None:

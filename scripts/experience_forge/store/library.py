@@ -173,11 +173,9 @@ def path_of(home: Home, key: str) -> Path:
 def recover(home: Home) -> list[str]:
     """Finish or drop a change that a crash interrupted; returns what was done, one line each."""
     done = []
-    for path in sorted(home.root.glob("intent-*.json")):
-        try:
-            intent = json.loads(files.read_text(path))
-        except (ValueError, Refused):
-            intent = None
+    for path in (path for path in files.listed(home.root, ".json") if path.name.startswith("intent-")):
+        # One that can't be read now is kept: dropping it would lose a change that the journal says was made.
+        intent = files.read_record(path)
         if intent is None or not _is_journalled(home, intent):
             files.remove(path)
             done.append(told(Text("errors_store.dropped_change", file=path.name)))

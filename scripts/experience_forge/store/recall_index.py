@@ -192,7 +192,7 @@ def broken(home: Home) -> bool:
 def _generation(home: Home, base: Path | None) -> Iterator[tuple[sqlite3.Connection, str]]:
     """A database file aside: a copy of `base`, or empty; removed when the work on it fails."""
     files.make_folder(home.derived)
-    number = max((_number(path) for path in home.derived.glob("recall-*.sqlite")), default=0) + 1
+    number = max((_number(path) for path in _generations(home)), default=0) + 1
     path = home.derived / f"recall-{number}.sqlite"
     # A generation's bytes never change once it is named, so they can be copied as they are.
     files.write_whole(path, files.read_bytes(base, MOST_BYTES) if base is not None else b"")
@@ -215,6 +215,10 @@ def _generation(home: Home, base: Path | None) -> Iterator[tuple[sqlite3.Connect
         connection.close()
 
 
+def _generations(home: Home) -> list[Path]:
+    return [path for path in files.listed(home.derived, ".sqlite") if path.name.startswith("recall-")]
+
+
 def _finish(home: Home, connection: sqlite3.Connection, name: str) -> dict[str, Any]:
     connection.commit()
     count = int(connection.execute("SELECT count(*) FROM entries").fetchone()[0])
@@ -228,11 +232,12 @@ def _finish(home: Home, connection: sqlite3.Connection, name: str) -> dict[str, 
     connection.close()
     rewrite_settings(home)
     files.write_whole(home.derived / lookup.PREFILTER, data)
-    for path in home.derived.glob("recall-*.sqlite"):
-        if path.name != name and _number(path) < _number(home.derived / name):
-            # A reader on Windows may hold it open: the next build takes it away.
-            with contextlib.suppress(Exception):
-                files.remove(path)
+    # A reader on Windows may hold one open: the next build takes it away.
+    with contextlib.suppress(Exception):
+        for path in _generations(home):
+            if path.name != name and _number(path) < _number(home.derived / name):
+                with contextlib.suppress(Exception):
+                    files.remove(path)
     return {"entries": count, "generation": name, "generic": generic}
 
 
