@@ -53,20 +53,24 @@ def right_of(rules: Mapping[str, Any], headers: Mapping[str, Any], root: str) ->
     zh_links = longest_of(rules["zh_links"])
     zh_first = _firsts(rules["zh_links"])
     schemes = longest_of(map(str, headers["schemes"]))
-    # A look ahead at the characters that must come next decides nothing; it spares the search behind it.
+    tail_soon = _soon(r"[_\-.a-z0-9]")
+    any_soon = _soon(rf"[ \t?:=\-→：＝\"',{{>{zh_first}]|[\r\n\t ]{{0,43}}[\"'v]")
+    sign_soon = _soon(r"[ \t]{0,40}[?:=\-→：＝]")
+    value_soon = _soon(r"[\"' \t,\r\n]{0,57}value")
+    zh_soon = _soon(rf"[ \t]{{0,2}}[{zh_first}]")
     return re.compile(
         rf"(?P<noun>{'|'.join(nouns)})s?"
-        rf"(?:(?=[_\-.a-z0-9])(?:[_\-.]?{after}(?![a-z])|[_\-.]?[0-9]{{1,2}})){{0,3}}(?![A-Za-z0-9_\-])"
-        rf"{_CLOSE}{_REMARK}{_CLOSE}(?=[ \t?:=\-→：＝\"',\r\nv{{>{zh_first}])"
+        rf"(?:{tail_soon}(?:[_\-.]?{after}(?![a-z])|[_\-.]?[0-9]{{1,2}})){{0,3}}(?![A-Za-z0-9_\-])"
+        rf"{_CLOSE}{_REMARK}{_CLOSE}{any_soon}"
         r"(?:"
-        r"(?P<set>(?=[ \t]{0,40}[?:=\-→：＝])(?:"
+        rf"(?P<set>{sign_soon}(?:"
         r"[ \t]{0,40}\??:[ \t]{0,8}[A-Za-z_][\w\[\]|., ?]{0,30}?[ \t]{0,4}=(?![=>])[ \t]{0,8}"
         r"|[ \t]{0,40}(?:=>|:=|->|→|===?|[:：＝=])[ \t]{0,40}(?:\r?\n[ \t]{1,40}(?=[^\s:]{8,}(?:\s|\Z)))?)"
-        r"|(?=[\"' \t,\r\n]{0,57}value)"
+        rf"|{value_soon}"
         r"[\"']?[ \t]{0,4},?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?[ \t]{0,4}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,8}"
         r"|[ \t]{0,4}\{[^{}\"']{0,80}default[ \t]{0,8}=[ \t]{0,8}"
         r"|>(?=[^<>\n]{1,400}</)"
-        rf"|(?=[ \t]{{0,2}}[{zh_first}])[ \t]{{0,2}}{zh_links}[ \t：:]{{0,2}})"
+        rf"|{zh_soon}[ \t]{{0,2}}{zh_links}[ \t：:]{{0,2}})"
         r"|(?P<pair>[ \t]{0,2},[ \t]{0,2}(?=[\"']))"
         # `password for the staging box is ...`
         rf"|(?P<word>(?:[ \t](?:for|of|on|to|in)(?:[ \t][\w.\-']{{1,20}}){{1,5}})?[ \t]{{1,2}}{links}[ \t:]{{1,3}})"
@@ -80,7 +84,7 @@ def right_of_chinese(rules: Mapping[str, Any]) -> re.Pattern[str]:
     links, first = longest_of(rules["zh_links"]), _firsts(rules["zh_links"])
     return re.compile(
         rf"{_CLOSE}{_REMARK}{_CLOSE}(?P<gap>[ \t]{{0,4}})"
-        rf"(?P<set>(?:(?=[:：=＝\-→{first}])(?:{links}|[:：=＝]|=>|->|→)[ \t]{{0,4}}){{1,3}})?"
+        rf"(?P<set>(?:{_soon(rf'[:：=＝→{first}-]')}(?:{links}|[:：=＝]|=>|->|→)[ \t]{{0,4}}){{1,3}})?"
         r"(?P<open>[\"'`“‘「『《]{0,2})"
     )
 
@@ -89,6 +93,11 @@ def behind_chinese(rules: Mapping[str, Any]) -> frozenset[str]:
     """The characters of which one must stand right of a Chinese name, so that a value can follow."""
     links = {link[0] for link in rules["zh_links"]}
     return frozenset({*map(chr, range(33, 127)), *" \t（［【”’」』：＝→“‘「『《", *links})
+
+
+def _soon(pattern: str) -> str:
+    """A look ahead at what must come next: it decides nothing, and spares the search behind it."""
+    return f"(?={pattern})"
 
 
 def _firsts(words: Iterable[str]) -> str:

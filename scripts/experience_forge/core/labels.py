@@ -12,7 +12,10 @@ from . import label_patterns, plausible
 
 _NAME_BACK = 48
 _NAME_CHARS = string.ascii_letters + string.digits + "_-."
+_SHORT_NAME = 24
+"""Names of up to this length come again and again in a text: what was said of one is remembered."""
 _NAME_SET = frozenset(_NAME_CHARS)
+_KEY_COMPOUND = re.compile(r"key[_\-. ]?(?:secret|token)", re.I | re.A)
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", re.A)
 _PASSWORD_NOUNS = ("pass", "pw", "psw", "pswd", "kenn", "contra", "motde", "cred")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》"}
@@ -96,6 +99,7 @@ class Labels:
         }
         self.idle_right = {root: label_patterns.idle_right_of(rules, root) for root in self.right}
         self.nouns = {root: label_patterns.nouns_of(rules, root) for root in self.right}
+        self.nouns["key"] = ["key"]  # `_KEY_COMPOUND` knows the others.
         self.header_lefts = frozenset(
             (root, name[: hit.start()])
             for root in self.right
@@ -154,7 +158,10 @@ class Labels:
         before = text[max(0, place - _NAME_BACK) : place]
         left = before[len(before.rstrip(_NAME_CHARS)) :] if before[-1:] in _NAME_SET else ""
         prior = _last_name(before) if root == "key" and not left else ""
-        if not self._may_be_named(root, left, prior) or self.idle_right[root].match(text, place):
+        asked = len(left) <= _SHORT_NAME and (root != "key" or not _KEY_COMPOUND.match(text, place))
+        if asked and not self._may_be_named(root, left, prior):
+            return ()
+        if self.idle_right[root].match(text, place):
             return ()
         match = self.right[root].match(text, place)
         if match is None:
@@ -219,12 +226,13 @@ class Labels:
             shell = _ACCOUNT_BEFORE.search(text[max(0, begin - 90) : begin]) is not None
         start, end = _trim(text, start, end, bool(quote), opened)
         value = text[start:end]
-        if not value or self.placeholders.holds(value):
+        if (
+            not value
+            or not self._accept(text, match, noun, value, left, bool(quote), shell, header, end)
+            or self.placeholders.holds(value)
+        ):
             return ()
-        kind = _kind(noun, header)
-        if not self._accept(text, match, noun, value, left, bool(quote), shell, header, end):
-            return ()
-        return (Found(start, end, kind),)
+        return (Found(start, end, _kind(noun, header)),)
 
     def _accept(
         self,
@@ -393,7 +401,7 @@ def _trim(text: str, start: int, end: int, quoted: bool, opened: str) -> tuple[i
         start += 5
     if quoted:
         return start, end - 1 if text[end - 1 : end] == "\\" and opened.startswith("\\") else end
-    query = _QUERY.search(text, start, min(len(text), end + 44))
+    query = _QUERY.search(text, start, min(len(text), end + 44)) if text.find("&", start, end) >= 0 else None
     if query and query.start() < end:
         end = query.start()
     while (

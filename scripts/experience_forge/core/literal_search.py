@@ -78,7 +78,7 @@ class Literals(Generic[Owner]):
             by_pair = _by_pair(self._literals, _counts(views.plain).__getitem__)
         for shift in (0, 1) if by_pair else ():
             _walk(views, shift, by_pair, found)
-        return [(owner, sorted(set(places))) for owner, places in zip(self._owners, found, strict=True) if places]
+        return [(owner, sorted({*places})) for owner, places in zip(self._owners, found, strict=True) if places]
 
 
 class _Literal(NamedTuple):
@@ -127,7 +127,7 @@ def _units(plain: bytes) -> str:
 
 def _counts(plain: bytes) -> collections.Counter[str]:
     """How often each pair stands in 64 pieces of a text."""
-    pieces = b"".join(plain[at : at + 1024] for at in range(0, len(plain), len(plain) // 64))
+    pieces = b"".join(plain[at : at + 1024] for at in range(0, len(plain), max(1, len(plain) // 64)))
     return collections.Counter({
         unit.encode("utf-16-be").decode("ascii"): count for unit, count in collections.Counter(_units(pieces)).items()
     })

@@ -19,7 +19,13 @@ _HOST = re.compile(
 )
 _BARE_LOGIN = re.compile(r"(?<![A-Za-z0-9_.\-])[A-Za-z0-9_.\-]{1,40}:([^\s@:/'\"]{6,60})\Z", re.A)
 _LOGIN_VALUE = re.compile(r"[^\s@:/'\"]{6,60}", re.A)
-_NUMBER = re.compile(r"[0-9](?=[0-9 ().\-]{6})(?:[ ().\-]{0,2}[0-9]){6,21}[Xx]?", re.A)
+_DIGITS = r"(?:[ ().\-]{0,2}[0-9]){6,21}[Xx]?"
+# A number is looked at when a label may stand before it, or when it is long enough for a form of its own. One that
+# is passed over is so at each of its digits: before the later ones stands a digit, or too few of them follow.
+_FIRST = r"[0-9](?=[0-9 ().\-]{6})(?:(?<![/_\-,<&%{}\[;|\n\r@~^*!?$\\0-9].)"
+# `a9` and `ab9`: a piece of a hash, for labels without digits and of three letters or more.
+_NO_HASH = r"(?<![0-9][A-Za-z].)(?<![0-9][A-Za-z]{2}.)"
+_LONG = r"|(?=[0-9]{9}[0-9Xx])|(?=[0-9]{0,7}[ ().\-])(?=[0-9 ().\-]{7}[0-9 ().\-Xx]))"
 _BEGIN = re.compile(r"(?<![0-9])[0-9+(]", re.A)
 _NO_LABEL = frozenset("/_-,<&%{}[;|\n\r@~^*!?$\\0123456789")
 """Signs that never stand between a label and its number."""
@@ -84,6 +90,8 @@ class Personal:
         self.account = _Label(rules["account_labels"])
         words = {*self.phone.words, *self.identity.words, *self.account.words}
         self.any_label = re.compile(_BACKWARDS + any_of(word[::-1] for word in words), re.I | re.A)
+        hashes = min(len(word) for word in words if word.isascii()) > 2 and not any(map(_has_digit, words))
+        self.number = re.compile(_FIRST + (_NO_HASH if hashes else "") + _LONG + _DIGITS, re.A)
 
     def find(self, views: Views, heads: Mapping[str, Sequence[int]], taken: frozenset[int]) -> Iterator[Found]:
         """All personal data.
@@ -149,27 +157,31 @@ class Personal:
                 done = start
 
     def _numbers(self, views: Views) -> Iterator[Found]:
-        text, size = views.text, len(views.text)
-        for match in _NUMBER.finditer(text):
+        text = views.text
+        for match in self.number.finditer(text):
             start, end = match.span()
-            before = text[start - 1] if start else ""
-            short = end - start < 9 or (end - start < 11 and text[start : end - 1].isdigit())
-            if short and before in _NO_LABEL:
-                continue  # Neither a form nor a label.
-            if before and before in "+(":
+            solid = text[start : end - 1].isdigit()
+            before = text[start - 1 : start]
+            signed = before == "+" or before == "("
+            if signed:
                 start -= 1
-            value = text[start:end]
-            if len(value) <= 16 and _YEAR.match(value) and value[:10].count(" ") < 2:
+            # No form has less than 9 digits; without a sign or a blank among them, less than 11.
+            short = end - start < 9 or (solid and not signed and end - start < 11)
+            if short and not self._behind_label(views, start):
                 continue
-            count = len(value) if value.isdecimal() else sum(map(str.isdigit, value))
+            if not solid and end - start <= 16 and _is_date(text[start:end]):
+                continue
+            count = len(views.plain[start:end].translate(None, b" ().-+Xx"))
             found = list(self._number(text, start, end)) if count >= 9 else []
             yield from found
-            if (
-                not found
-                and text[start - 1 : start] not in _NO_LABEL
-                and self.any_label.match(views.backwards, size - start)
-            ):
+            if not found and self._behind_label(views, start):
                 yield from self._labelled(text, start, end, count)
+
+    def _behind_label(self, views: Views, start: int) -> bool:
+        """Whether some label may stand before the number at `start`: true of few places, and of all that have one."""
+        if views.text[start - 1 : start] in _NO_LABEL:
+            return False
+        return self.any_label.match(views.backwards, len(views.text) - start) is not None
 
     def _number(self, text: str, start: int, end: int) -> Iterator[Found]:
         value = text[start:end]
@@ -235,6 +247,14 @@ def _bare_login(text: str, place: int) -> str:
         return ""
     login = _BARE_LOGIN.search(text[max(0, place - 110) : place])
     return login[1] if login and plausible.strong(login[1]) else ""
+
+
+def _is_date(value: str) -> bool:
+    return value[0] in "12" and _YEAR.match(value) is not None and value[:10].count(" ") < 2
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _only_digits(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 import functools
-import hmac
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -75,12 +75,12 @@ class Rules:
         for rule in data["marks"]:
             self._add_mark(rule)
         self.scans = [rule for rule in self.marks if "scan" in rule]
-        self.literals = literal_search.Literals[Mapping[str, Any] | str](
-            [(literal, bool(rule.get("lower")), rule) for rule in self.marks for literal in rule.get("find", ())]
-            + [(root, True, root) for root in (*self.labels.right, SLASH)]
-            + [(word, False, word) for word in pem.WORDS]
-            + [(head, False, head) for head in self.personal.heads]
-        )
+        searched: list[tuple[str, bool, Mapping[str, Any] | str]] = [
+            *((literal, bool(rule.get("lower")), rule) for rule in self.marks for literal in rule.get("find", ())),
+            *((root, True, root) for root in (*self.labels.right, SLASH)),
+            *((word, False, word) for word in (*pem.WORDS, *self.personal.heads)),
+        ]
+        self.literals = literal_search.Literals(searched)
         self.tokens: dict[str, list[_Token]] = {}
         for rule in data["tokens"]:
             for head in rule["heads"]:
@@ -121,13 +121,11 @@ def redact(text: str, rules: Rules, key: bytes) -> Redacted:
         return Redacted(text, {}, ())
     parts: list[str] = []
     counts: dict[str, int] = {}
-    digests: dict[str, str] = {}
+    fingerprint = _Fingerprint(key)
     done = 0
     for start, end, kind in spans:
         value = text[start:end]
-        if value not in digests:
-            digests[value] = _digest(value, key)
-        parts += (text[done:start], f"[redacted:{kind}:{digests[value]}]")
+        parts += (text[done:start], f"[redacted:{kind}:{fingerprint.of(value)}]")
         counts[kind] = counts.get(kind, 0) + 1
         done = end
     parts.append(text[done:])
@@ -136,11 +134,27 @@ def redact(text: str, rules: Rules, key: bytes) -> Redacted:
 
 def mark(value: str, kind: str, key: bytes) -> str:
     """The text that stands in place of `value`."""
-    return f"[redacted:{kind}:{_digest(value, key)}]"
+    return f"[redacted:{kind}:{_Fingerprint(key).of(value)}]"
 
 
-def _digest(value: str, key: bytes) -> str:
-    return hmac.digest(key, value.encode("utf-8", "surrogatepass"), "sha256").hex()[:8]
+class _Fingerprint:
+    """HMAC-SHA-256 (RFC 2104) of many values under one key, the key's two halves hashed once."""
+
+    def __init__(self, key: bytes) -> None:
+        block = (key if len(key) <= 64 else hashlib.sha256(key).digest()).ljust(64, b"\0")
+        self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block))
+        self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in block))
+        self._known: dict[str, str] = {}
+
+    def of(self, value: str) -> str:
+        """The first eight hex digits."""
+        known = self._known.get(value)
+        if known is None:
+            inner, outer = self._inner.copy(), self._outer.copy()
+            inner.update(value.encode("utf-8", "surrogatepass"))
+            outer.update(inner.digest())
+            known = self._known[value] = outer.hexdigest()[:8]
+        return known
 
 
 def find(text: str, rules: Rules) -> Iterator[Found]:

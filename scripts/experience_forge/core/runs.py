@@ -33,7 +33,7 @@ def starts(views: Views) -> tuple[list[int], list[int]]:
         if parted:
             separators += (hit.start() for hit in _SEPARATOR.finditer(views.text, begin, end))
             capitals.update(hit.start() for hit in _CAPITAL.finditer(views.text, begin, end))
-        elif _CAPITAL.match(views.text, begin):
+        elif views.plain[begin] < 97 and _CAPITAL.match(views.text, begin):
             capitals.add(begin)
     capitals.update(_numbered(views))
     return separators, sorted(capitals)
