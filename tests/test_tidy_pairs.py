@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from experience_forge.core import clusters, pairs
+from experience_forge.model import Condition
 from experience_forge.store import entries as stored_entries
 from experience_forge.store import home, journal, relations, sketches, tidying
 from helpers import entry
@@ -46,6 +47,24 @@ def test_pairs_of_the_own_set_say_the_same_both_ways_round():
     items = own_pairs()
     turned = [{**item, "a": item["b"], "b": item["a"]} for item in items]
     assert [what for *_, what in bench.judged(items)] == [what for *_, what in bench.judged(turned)]
+
+
+def test_chinese_words_that_only_ask_for_something_name_no_subject():
+    """一律 and 依赖用 tell no two rules apart; another tool, another verb or a forbidding word still does."""
+    def preference(name, title, rule):
+        return entry(name, title=title, aliases=(), language="zh", applies_when=(Condition(command="npm install *"),),
+                     sections=(("rule", rule), ("why", "锁文件只有一份"), ("how", "pnpm add")))
+
+    def relation(*two):
+        return pairs.Judge(two, tidying.rules()).relation(0, 1).what
+
+    first = preference("a", "装依赖用 pnpm", "装依赖用 pnpm，不用 npm。")
+    assert relation(first, preference("b", "依赖安装一律 pnpm", "装依赖一律用 pnpm，不要用 npm。")) == "same"
+    for number, (title, rule) in enumerate((
+        ("装依赖不要用 pnpm", "装依赖不要用 pnpm。"), ("装依赖用 yarn", "装依赖用 yarn。"),
+        ("发布包一律 pnpm", "发布包一律用 pnpm。"),
+    )):
+        assert relation(first, preference(f"c{number}", title, rule)) != "same", title
 
 
 def test_labelled_pairs_stay_at_the_bars():

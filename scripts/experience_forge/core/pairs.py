@@ -42,7 +42,7 @@ def rules_of(tidy: Mapping[str, Any], stances: Mapping[str, Any], calibration: M
     """Rules from the data of `tidy.yaml`, `contradictions.yaml` and `calibration.yaml`."""
     everyday = [str(line) for name in ("errors", "prompts") for line in calibration[name]]
     return Rules(
-        similarity.rules_of(tidy, stances["choices"]), contradictions.rules_of(stances), signature.background(everyday)
+        similarity.rules_of(tidy, stances), contradictions.rules_of(stances), signature.background(everyday)
     )
 
 

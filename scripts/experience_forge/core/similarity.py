@@ -34,7 +34,8 @@ class Rules:
     """Data of `rules/tidy.yaml` and the choices of `rules/contradictions.yaml`.
 
     `apart` holds groups of environments, platforms, products: entries that name different ones of a
-    group are never the same. The shares are of weighted words.
+    group are never the same. The shares are of weighted words. `asks` are the Chinese words that say that
+    something is to be done, `forbids` the characters with which one that forbids begins.
     """
 
     same: float
@@ -44,6 +45,8 @@ class Rules:
     cluster_most: int
     apart: Groups
     everyday: frozenset[str]
+    asks: frozenset[str] = frozenset()
+    forbids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -68,15 +71,19 @@ class Shape:
     commands: frozenset[str]
     paths: frozenset[str]
     groups: Mapping[str, frozenset[str]]
+    asking: frozenset[str] = frozenset()
+    forbids: bool = False
 
 
-def rules_of(data: Mapping[str, Any], choices: Mapping[str, Any]) -> Rules:
-    """Rules from the data of `rules/tidy.yaml` and the `choices` of `rules/contradictions.yaml`."""
-    groups = Groups((*data["apart"].items(), *choices.items()))
+def rules_of(data: Mapping[str, Any], stances: Mapping[str, Any]) -> Rules:
+    """Rules from the data of `rules/tidy.yaml`, and the choices and cues of `rules/contradictions.yaml`."""
+    groups = Groups((*data["apart"].items(), *stances["choices"].items()))
+    cues = stances["cues"]
     everyday = frozenset(str(data.get("everyday", "")).lower().split())
     return Rules(
         float(data["same"]), float(data["same_trigger"]), float(data["same_kinds"]), float(data["near"]),
-        int(data["cluster_most"]), groups, everyday,
+        int(data["cluster_most"]), groups, everyday, frozenset(map(str, cues["asks"]["zh"])),
+        frozenset(str(word)[0] for word in cues["forbids"]["zh"]),
     )
 
 
@@ -122,6 +129,8 @@ def shape_of(entry: Entry, rules: Rules, words: frozenset[str] | None = None) ->
         commands=frozenset(program(c.command) for c in entry.applies_when if c.command),
         paths=frozenset(c.path for c in entry.applies_when if c.path),
         groups=rules.apart.find("\n".join(texts.get(name, "") for name in HEAD).lower()),
+        asking=frozenset(t for t in terms.get("title", ()) if not t.isascii() and not rules.asks.isdisjoint((t, *t))),
+        forbids=not rules.forbids.isdisjoint(entry.title),
     )
 
 
@@ -187,7 +196,9 @@ def apart(one: Shape, other: Shape) -> dict[str, str]:
     least = min(len(one.names), len(other.names))
     if one.kind is other.kind is Kind.PITFALL and least and len(one.names & other.names) * 3 < least:
         found["names"] = f"{_join(one.names - other.names)} | {_join(other.names - one.names)}"
-    mine, theirs = one.subject - other.words, other.subject - one.words
+    # Pieces such as 一律 or 赖用 (of 依赖用) name no subject; beside a rule that forbids they tell the two apart.
+    asking = frozenset() if one.forbids or other.forbids else one.asking | other.asking
+    mine, theirs = one.subject - other.words - asking, other.subject - one.words - asking
     if mine and theirs and one.language == other.language:
         found["subject"] = f"{_join(mine)} | {_join(theirs)}"
     return found

@@ -18,7 +18,7 @@ from ..errors import Refused
 from . import files
 from .home import Home
 
-VERSION = 1
+VERSION = 2
 LEAST = 160
 """From so many entries on relations are kept: for fewer they are worked out at once."""
 
