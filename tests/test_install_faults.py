@@ -204,6 +204,32 @@ def test_an_uninstall_keeps_entries_that_it_can_not_see(installed, monkeypatch):
     assert refused and one.read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.parametrize("nth", range(1, 6))
+def test_a_record_that_can_not_be_read_for_a_moment_is_not_lost(nth, installed, monkeypatch):
+    """F2: install and uninstall say that they can't read the record, and keep the trace of what the user had."""
+    place, voice = target.make(ROOT, None, True, True), Voice(ROOT / "rules")
+    record = installed.data / "install.json"
+    real, left = Path.read_bytes, [nth]
+
+    def reading(path):
+        left[0] -= path == record
+        if path == record and left[0] == 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return real(path)
+
+    for step in (work.Installer(place, voice).install, lambda: removal.uninstall(place, voice, None, False)):
+        left[0] = nth
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "read_bytes", reading)
+            try:
+                step()
+            except Refused as error:
+                assert str(record) in error.what
+    installed.ready_environment()
+    assert work.Installer(place, voice).install() and removal.uninstall(place, voice, None, False)
+    assert installed.settings.read_bytes() == USER_SETTINGS
+
+
 @pytest.mark.parametrize("fresh", ["open", "write", "replace"])
 def test_a_first_copy_that_was_killed_is_no_other_skill(fresh, machine):
     """F1: an install killed at its first file is finished by the next, which is gone without a trace by uninstall."""

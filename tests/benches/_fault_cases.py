@@ -19,6 +19,7 @@ import _forks
 
 import test_safety_faults as steps
 from experience_forge import shared
+from experience_forge.installer import environment
 from experience_forge.installer import main as installer
 from experience_forge.store import home
 from install_helpers import ROOT, Machine
@@ -261,7 +262,12 @@ class Started:
             code, said = self._fork("look", looked, command[-2], command[-1])
         elif "-c" in command and "shared.refresh" in command[command.index("-c") + 1]:
             code, said = self._fork("refresh", refreshed, options["env"]["EXPERIENCE_FORGE_HOME"])
-        else:
+        elif "venv" in command:
+            # Its stamp could not be read: it is made anew.
+            python = environment.python_of(Path(command[-1]))
+            python.parent.mkdir(parents=True)
+            python.touch(0o755)
+        elif "pip" not in command:
             assert "-c" in command and command[-1].startswith("import yaml"), command
         return subprocess.CompletedProcess(command, code, said, said)
 

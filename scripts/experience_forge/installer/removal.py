@@ -42,7 +42,7 @@ def uninstall(target: Target, voice: Voice, only: Path | None, purge: bool) -> b
         return _uninstall_unrecorded(target, voice)
     with one_at_a_time(home, voice):
         earlier = _children(home / "kept")
-        found = installs.known(home) or [_guess(target)]
+        found = installs.read(home) or [_guess(target)]
         chosen = [one for one in found if only is None or one["skill_folder"] == str(only)]
         if only is not None and not chosen:
             raise Refused(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +48,17 @@ def write_launchers(texts: Mapping[Path, str]) -> None:
             files.write_whole(path, data, 0o755)
 
 
-def one_at_a_time(home: Path, voice: Voice) -> Any:
-    """The lock of the data home's installs, as a context; says so when another run holds it."""
+@contextmanager
+def one_at_a_time(home: Path, voice: Voice) -> Iterator[None]:
+    """The lock of the data home's installs; says so when another run holds it."""
     path = home / "install.lock"
-    try:
-        with files.locked(path, wait=0.2):
-            pass
-    except Refused:
-        voice.talk("another_runs")
-    return files.locked(path, wait=LOCK_SECONDS)
+    with ExitStack() as held:
+        try:
+            held.enter_context(files.locked(path, wait=0.2))
+        except Refused:
+            voice.talk("another_runs")
+            held.enter_context(files.locked(path, wait=LOCK_SECONDS))
+        yield
 
 
 def sweep(settings: Path, skill: Path, client_folder: Path) -> None:

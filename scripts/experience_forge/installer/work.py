@@ -41,7 +41,8 @@ class Installer:
         target = self.target
         files.make_folder(target.home)
         with one_at_a_time(target.home, self.voice):
-            self.before = installs.of(target.home, target.skill)
+            everything = installs.read(target.home)
+            self.before = next((one for one in everything if one["skill_folder"] == str(target.skill)), {})
             sweep(target.settings, target.skill, target.client_folder)
             in_place = skill.check_target(target.source, target.skill, hashes(self.before), target.launcher)
             self._environment()
@@ -109,15 +110,14 @@ class Installer:
 
     def _without_hooks(self) -> None:
         """Record that nothing was wired, so that nobody is told that it was."""
-        installs.put(self.target.home, {**installs.of(self.target.home, self.target.skill), "hooks": False})
+        installs.change(self.target.home, self.target.skill, {"hooks": False})
         installs.write_mark(self.target.skill, {**self.target.mark(), "hooks": False})
 
     def _with_trace(self, text: str | None) -> Edited | None:
         """The edit; its trace is on disk before the settings are, so that a cut run can be undone."""
         edited = edit(text, self.target.wanted(), Trace.from_json(self.before.get("trace")))
         if edited is not None:
-            install = {**installs.of(self.target.home, self.target.skill), "trace": edited.trace.as_json()}
-            installs.put(self.target.home, install)
+            installs.change(self.target.home, self.target.skill, {"trace": edited.trace.as_json()})
         return edited
 
     def _one_set_of_hooks(self) -> None:

@@ -17,13 +17,17 @@ NAME = "install.json"
 def known(home: Path) -> list[dict[str, Any]]:
     """All installs that this data home knows of; an unreadable record counts as none."""
     try:
-        return _read(home)
+        return read(home)
     except Refused:
         return []
 
 
-def _read(home: Path) -> list[dict[str, Any]]:
-    """As `known`; raises when the file is there and can't be read: writing would lose the other installs."""
+def read(home: Path) -> list[dict[str, Any]]:
+    """As `known`, for those who write or remove what it names.
+
+    Raises:
+        Refused: when the file is there and can't be read: what goes by it would be lost.
+    """
     data = files.read_record(home / NAME)
     found = data.get("installs") if isinstance(data, dict) else None
     return [one for one in found or () if isinstance(one, dict) and one.get("skill_folder")]
@@ -36,13 +40,19 @@ def of(home: Path, skill_folder: Path) -> dict[str, Any]:
 
 def put(home: Path, install: Mapping[str, Any]) -> None:
     """Add an install, or replace the one in the same skill folder."""
-    others = [one for one in _read(home) if one["skill_folder"] != install["skill_folder"]]
+    others = [one for one in read(home) if one["skill_folder"] != install["skill_folder"]]
     _write(home, [*others, dict(install)])
+
+
+def change(home: Path, skill_folder: Path, values: Mapping[str, Any]) -> None:
+    """Change these values of the install in one skill folder; Refused as `read`."""
+    mine = next((one for one in read(home) if one["skill_folder"] == str(skill_folder)), {})
+    put(home, {"skill_folder": str(skill_folder), **mine, **values})
 
 
 def drop(home: Path, skill_folder: Path) -> None:
     """Forget an install; without any left, the record goes."""
-    left = [one for one in _read(home) if one["skill_folder"] != str(skill_folder)]
+    left = [one for one in read(home) if one["skill_folder"] != str(skill_folder)]
     if left:
         _write(home, left)
     else:
