@@ -29,9 +29,10 @@ class Terminal:
         if self.pid == 0:
             # Here, not by the parent: a quick command has read its width before the parent runs again.
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-            # Not the C library's environment: readline, which pytest loads, puts COLUMNS there.
-            given = {"TERM": "xterm", "PYTHONUTF8": "1", **environment}
-            os.execve(command[0], [str(part) for part in command], {**os.environ, **given})
+            # readline, which pytest loads, puts COLUMNS into the environment that a worker of pytest begins with.
+            kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+            given = {**kept, "TERM": "xterm", "PYTHONUTF8": "1", **environment}
+            os.execve(command[0], [str(part) for part in command], given)
 
     def expect(self, text, seconds=20.0):
         """Everything printed so far, once `text` occurs in it."""
