@@ -244,9 +244,15 @@ class Recall:
         self.append("exposure", entry, {"place": place, "form": form, "characters": len(text), "why": why})
 
     def frame(self, name: str, entry: "dict[str, Any]", **values: object) -> str:
-        """A frame text in the entry's language, its fields filled in."""
-        frames = self.settings.get("frames", {})
-        texts = frames.get(entry["language"]) or frames.get("en") or {}
+        """A frame text in the entry's language, its fields filled in.
+
+        Raises:
+            LookupError: when there are no frames: an entry is given as a note of the user's, or not at all.
+        """
+        frames = self.settings.get("frames") or {}
+        texts = frames.get(entry["language"]) or frames.get("en")
+        if not texts:
+            raise LookupError("derived/%s can't be used" % lookup.SETTINGS)
         known = {"id": entry["id"], "title": entry["title"], **values}
         # One pass: what an entry's own text has in braces is text.
         first, *parts = str(texts.get(name, "")).split("{")

@@ -37,7 +37,8 @@ def loads(text: str) -> "Any":
     text = text.strip(" \t\r\n\ufeff")
     try:
         value, end = _native.make_scanner(_Rules)(text, 0)
-    except StopIteration:
+    except (StopIteration, SystemError):
+        # SystemError: up to 3.11 the scanner finds no words for most faults while `json.decoder` is not loaded.
         raise ValueError("not JSON") from None
     if end != len(text):
         raise ValueError("text after the JSON value")

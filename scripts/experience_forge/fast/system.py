@@ -73,21 +73,30 @@ def read_text(path: str, limit: int = 4 * 1024 * 1024) -> str | None:
 
 
 def append(path: str, data: bytes) -> None:
-    """Append bytes by one write, mode 0600, the folder made when missing.
+    """Append a line by one write, mode 0600, the folder made when missing; a torn line before it is closed first.
 
     Raises:
         OSError: when the system refuses.
     """
-    flags = calls.O_WRONLY | calls.O_APPEND | calls.O_CREAT | _BINARY
+    flags = calls.O_RDWR | calls.O_APPEND | calls.O_CREAT | _BINARY
     try:
         descriptor = calls.open(path, flags, 0o600)
     except FileNotFoundError:
         make_folders(parent(path))
         descriptor = calls.open(path, flags, 0o600)
     try:
-        calls.write(descriptor, data)
+        calls.write(descriptor, b"\n" + data if data.endswith(b"\n") and _torn(descriptor) else data)
     finally:
         calls.close(descriptor)
+
+
+def _torn(descriptor: int) -> bool:
+    """Whether a file ends within a line, as a crash leaves it."""
+    try:
+        calls.lseek(descriptor, -1, 2)
+        return bool(calls.read(descriptor, 1) != b"\n")
+    except OSError:  # an empty file
+        return False
 
 
 def make_folders(path: str) -> None:

@@ -179,7 +179,7 @@ def broken(home: Home) -> bool:
     if not (home.derived / lookup.PREFILTER).exists():
         return False
     path = _base(home)
-    if path is None or not lookup.whole(str(home.root)):
+    if path is None or not lookup.whole(str(home.root)) or not lookup.settings(str(home.root)).get("frames"):
         return True
     try:
         with contextlib.closing(_reader(path)) as connection:
