@@ -9,10 +9,11 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
-from experience_forge import cli
+from experience_forge import cli, report
 from experience_forge.core import codec
 from experience_forge.model import Status
 from experience_forge.store import (
@@ -257,3 +258,20 @@ def test_the_fold_says_what_the_records_say():
                  "files": [{"path": "b", "after": "0", "proof": "terminal", "by": "terminal"}]})
     fold.record({"what": "proof", "seq": 5, "of": 4, "proof": "other", "at": "t"})
     assert fold.confirmed["a"].proof == "person" and fold.confirmed["b"].proof == "terminal" and fold.pending == []
+
+
+def test_status_says_how_far_it_is_when_it_has_to_read_anew(three, capsys, monkeypatch):
+    """Without what is kept `status` counts bytes of the journal and entries while it reads, each up to its total."""
+    shutil.rmtree(three.derived)
+    told = []
+
+    @contextmanager
+    def progress(out, label, total):
+        seen = []
+        yield seen.append
+        told.append((label, total, seen[-1]))
+
+    monkeypatch.setattr(report.Output, "progress", progress)
+    assert status(capsys)["states"] == {"confirmed": 3}
+    size = sum(path.stat().st_size for path in journal_lines.paths(three))
+    assert told == [("journal, bytes", size, size), ("entries", 3, 3)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from .. import shared
 from ..model import Track
 from ..report import Output
 from ..store import config, entries, home, journal, launcher, projects, proposals
+from ..store.entry_cache import Sort
 
 HELP = "show at a glance what is stored, open, pending and switched off"
 EPILOG = """examples:
@@ -28,22 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", help="count only this project's entries (id or name)")
 
 
-class _Sort(NamedTuple):
-    """What `status` tells entries apart by."""
-
-    track: str
-    status: str
-    state: str
-    domain: str
-    project: str
-
-
-def _count(found: Iterable[entries.Outlined]) -> Counter[_Sort]:
-    outlines = ((one.outline, one.state) for one in found)
-    return Counter(_Sort(one.track, one.status, state, one.domain, one.project) for one, state in outlines)
-
-
-def _wanted(counts: Counter[_Sort], args: argparse.Namespace, where: home.Home) -> Iterator[tuple[_Sort, int]]:
+def _wanted(counts: Counter[Sort], args: argparse.Namespace, where: home.Home) -> Iterator[tuple[Sort, int]]:
     for sort, count in counts.items():
         names = (None, sort.project, projects.name_of(where, sort.project) if sort.project else None)
         in_domain = args.domain is None or sort.domain in args.domain
@@ -51,12 +36,12 @@ def _wanted(counts: Counter[_Sort], args: argparse.Namespace, where: home.Home) 
             yield sort, count
 
 
-def _examined(where: home.Home, out: Output) -> tuple[journal.State, Counter[_Sort], entries.Unreadable]:
+def _examined(where: home.Home, out: Output) -> tuple[journal.State, Counter[Sort], entries.Unreadable]:
     """The journal, the entries counted, and what can't be read; long only when nothing is kept of them yet."""
     with out.progress(out.text("status.progress_journal"), journal.size(where)) as advance:
         known = journal.state(where, advance=advance)
     with out.progress(out.text("status.progress_entries"), len(known.confirmed)) as advance:
-        counts, unreadable = entries.survey(where, _count, known.confirmed, advance)
+        counts, unreadable = entries.census(where, known.confirmed, advance)
     return known, counts, unreadable
 
 

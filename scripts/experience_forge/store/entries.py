@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ..core import checks
 from ..errors import Refused, Text
 from ..model import Entry, Status
 from . import entry_cache, files, journal, kept
-from .entry_cache import Outline
+from .entry_cache import Outline, Sort, state_of
+from .entry_cache import is_id as is_id
 from .home import Home
 from .journal import Confirmed
 
@@ -36,7 +37,7 @@ class StoredEntry:
     @property
     def state(self) -> str:
         """`confirmed`, `pending`, `edited` (other bytes than confirmed) or `unconfirmed`."""
-        return _state(self.confirmed, self.sha256)
+        return state_of(self.confirmed, self.sha256)
 
     @property
     def deliverable(self) -> bool:
@@ -54,7 +55,7 @@ class Outlined(NamedTuple):
     @property
     def state(self) -> str:
         """As `StoredEntry.state`."""
-        return _state(self.confirmed, self.outline.sha256)
+        return state_of(self.confirmed, self.outline.sha256)
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,6 @@ class Library:
     def deliverable(self) -> tuple[StoredEntry, ...]:
         """Entries that clients may be given."""
         return tuple(stored for stored in self.entries if stored.deliverable)
-
-
-def _state(confirmed: Confirmed | None, sha256: str) -> str:
-    if confirmed is None:
-        return "unconfirmed"
-    if confirmed.sha256 != sha256:
-        return "edited"
-    return "confirmed" if confirmed.proven else "pending"
 
 
 def path_below(home: Home, key: str) -> Path:
@@ -119,36 +112,46 @@ def load_all(home: Home, *, verify: bool = False) -> Library:
     return Library(tuple(found), unreadable)
 
 
-def survey(
-    home: Home, work: Callable[[Iterator[Outlined]], _Result], confirmed: dict[str, Confirmed] | None = None,
-    advance: Callable[[int], None] = lambda count: None,
-) -> tuple[_Result, Unreadable]:
+def survey(home: Home, work: Callable[[Iterator[Outlined]], _Result]) -> tuple[_Result, Unreadable]:
     """What `work` makes of the outlines of all entries, by track and id, and the files that could not be read.
 
-    The whole entries are neither parsed nor held, so that 100,000 can be counted; a file that changed is read.
+    The whole entries are neither parsed nor held, so that 100,000 can be listed; a file that changed is read.
 
     Args:
         work: takes the outlines one by one; it may be asked a second time, and has to begin anew then.
-        confirmed: of the journal, when it is at hand.
-        advance: is told how many entries were passed so far.
     """
-    known = journal.confirmed(home) if confirmed is None else confirmed
+    confirmed = journal.confirmed(home)
 
     def outlines(items: Iterator[entry_cache.Item]) -> Iterator[Outlined]:
-        for count, item in enumerate(items, 1):
-            advance(count)
+        for item in items:
             if item.outline is not None:
                 key = _key(item.folder, item.name)
-                yield Outlined(item.outline, key, known.get(key))
+                yield Outlined(item.outline, key, confirmed.get(key))
 
     return _items(home, lambda items: work(outlines(items)), parsed=False)
+
+
+def census(
+    home: Home, confirmed: Mapping[str, Confirmed], advance: Callable[[int], None] = lambda count: None
+) -> tuple[Counter[Sort], Unreadable]:
+    """How many entries of each sort there are, and the files that could not be read.
+
+    Args:
+        confirmed: of the journal.
+        advance: is told how many were counted, whenever a file has to be read.
+    """
+    def work(cache: entry_cache.Cache) -> tuple[Counter[Sort], Unreadable]:
+        counts, faults = cache.counted(_walk(home), confirmed, advance)
+        return counts, tuple((Path(home.entries, one.folder, one.name), one.fault) for one in faults)
+
+    return _cached(home, work)
 
 
 def _items(
     home: Home, work: Callable[[Iterator[entry_cache.Item]], _Result], *, parsed: bool, trusted: bool = True
 ) -> tuple[_Result, Unreadable]:
     """What `work` makes of all entry files, from what is kept of the unchanged ones."""
-    def through(connection: sqlite3.Connection) -> tuple[_Result, Unreadable]:
+    def through(cache: entry_cache.Cache) -> tuple[_Result, Unreadable]:
         faults: list[tuple[Path, str]] = []
 
         def told() -> Iterator[entry_cache.Item]:
@@ -157,17 +160,22 @@ def _items(
                     faults.append((Path(home.entries, item.folder, item.name), item.fault))
                 yield item
 
-        cache = entry_cache.Cache(home.entries, connection, trusted=trusted)
-        result = work(told())
-        cache.save()
-        return result, tuple(faults)
+        return work(told()), tuple(faults)
 
-    if not os.path.isdir(home.entries):
-        # None yet; but a folder that can't be looked into must not pass for an empty one.
-        for _ in _walk(home):
-            pass
-        return work(iter(())), ()
-    return kept.worked(home, entry_cache.NAME, entry_cache.SCHEMA, entry_cache.VERSION, through)
+    return _cached(home, through, trusted=trusted)
+
+
+def _cached(home: Home, work: Callable[[entry_cache.Cache], _Result], *, trusted: bool = True) -> _Result:
+    def through(connection: sqlite3.Connection) -> _Result:
+        cache = entry_cache.Cache(home.entries, connection, trusted=trusted)
+        result = work(cache)
+        cache.save()
+        return result
+
+    if os.path.isdir(home.entries):
+        return kept.worked(home, entry_cache.NAME, entry_cache.SCHEMA, entry_cache.VERSION, through)
+    # None yet, or none that can be looked into, which the walk refuses: nothing to keep.
+    return kept.in_memory(entry_cache.SCHEMA, through)
 
 
 def get(home: Home, entry_id: str) -> StoredEntry:
@@ -180,7 +188,7 @@ def get(home: Home, entry_id: str) -> StoredEntry:
     if found is None:
         import difflib
 
-        ids = [name[:-3] for _, _, names in _folders(home) for name in names]
+        ids = [name[:-3] for _, _, names in _folders(home) for name in names if is_id(name[:-3])]
         near = difflib.get_close_matches(entry_id, ids, 3, 0.5)
         see = Text("errors.see", command="experience-forge list")
         hint = Text("errors_store.near", ids=", ".join(near)) if near else see
@@ -218,7 +226,7 @@ def find(home: Home, entry_id: str) -> StoredEntry | None:
     """One entry by its id without reading the others; None when there is none."""
     name = f"{entry_id}.md"
     for folder, place, names in _folders(home):
-        if name in names:
+        if name in names and is_id(entry_id):
             return _read(home, _key(place, name), Path(folder, name))
     return None
 
@@ -264,30 +272,28 @@ def _key(place: str, name: str) -> str:
 def _walk(home: Home) -> Iterator[tuple[str, entry_cache.Files]]:
     """Folders with their entry files and what the system says of them."""
     for folder, place, names in _folders(home):
-        found = []
-        for name in sorted(names):
-            try:
-                found.append((name, os.stat(f"{folder}{os.sep}{name}")))
-            except OSError as error:
-                files.unlistable(error)
+        found = {}
+        with files.standing_in(folder) as look:
+            for name in names:
+                try:
+                    info = look(name)
+                except OSError as error:
+                    files.unlistable(error)
+                else:
+                    found[name] = (info.st_size, info.st_mtime_ns)
         yield place, found
 
 
-def _folders(home: Home) -> Iterator[tuple[str, str, set[str]]]:
-    """Folders, each with its place below `entries/` and the names of its entry files.
+def _folders(home: Home) -> Iterator[tuple[str, str, list[str]]]:
+    """Folders, each with its place below `entries/` and the names of its files that may be entries.
 
-    Conflict copies and temp files have other names and are left out.
+    Conflict copies and temp files have other names: `is_id` tells, for the names of which nothing is kept.
     """
     base = str(home.entries)
     for folder, folders, names in os.walk(base, onerror=files.unlistable):
         folders.sort()
         place = folder[len(base):].strip(os.sep).replace(os.sep, "/")
-        yield folder, place, {name for name in names if name.endswith(".md") and is_id(name[:-3])}
-
-
-def is_id(text: str) -> bool:
-    """Whether a file name (without ending) is a well-formed id."""
-    return bool(checks.ID.fullmatch(text))
+        yield folder, place, [name for name in names if name.endswith(".md")]
 
 
 def to_json(stored: StoredEntry) -> dict[str, Any]:

@@ -11,15 +11,17 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ..core import codec
+from ..core import checks, codec
 from ..errors import ForgeError, Invalid, Text
 from ..model import Cite, Condition, Entry, Guard, Kind, Provenance, Source, Status, Track
 from . import files
+from .journal_lines import Confirmed
 
 NAME = "entries.sqlite"
 VERSION = 1
@@ -31,8 +33,10 @@ CREATE TABLE outlines (
   PRIMARY KEY (folder, name)) WITHOUT ROWID;
 CREATE TABLE parsed (folder TEXT, name TEXT, entry TEXT, PRIMARY KEY (folder, name));
 """
-Files = list[tuple[str, os.stat_result]]
-"""File names of one folder, sorted, each with what the system says of the file."""
+Mark = tuple[int, int]
+"""Size and time (ns) of a file: while they are the same, what was read of it holds."""
+Files = dict[str, Mark]
+"""The files of one folder that may be entries, by name."""
 
 
 class Outline(NamedTuple):
@@ -53,6 +57,16 @@ class Outline(NamedTuple):
     rule: str
 
 
+class Sort(NamedTuple):
+    """What entries are counted by; `state` as in `entries.StoredEntry`."""
+
+    track: str
+    status: str
+    state: str
+    domain: str
+    project: str
+
+
 class Item(NamedTuple):
     """One entry file with what was kept or read of it, or why it can't be read (`fault`)."""
 
@@ -61,6 +75,9 @@ class Item(NamedTuple):
     outline: Outline | None
     entry: Entry | None
     fault: str
+
+
+_COUNTED = ("name", "size", "time", "sha256", "track", "status", "domain", "project")
 
 
 class Cache:
@@ -84,15 +101,51 @@ class Cache:
         seen = set()
         for folder, names in found:
             seen.add(folder)
-            for name, info, row in self._matched(folder, names, parsed=parsed):
-                if row is not None and self._trusted and row[2:4] == (info.st_size, info.st_mtime_ns):
+            for name, mark, row in self._matched(folder, names, parsed=parsed):
+                if row is not None and self._trusted and row[2:4] == mark:
                     entry = from_plain(json.loads(row[17])) if parsed else None
-                    yield Item(folder, name, Outline(*row[4:17]), entry, "")
+                    yield Item(folder, name, Outline._make(row[4:17]), entry, "")
                     continue
-                item = self._anew(folder, name, info)
+                item = self._anew(folder, name, mark)
                 if row is not None and item.outline is None:
                     self._gone.append((folder, name))
                 yield item
+        self._drop_folders(seen)
+
+    def counted(
+        self, found: Iterable[tuple[str, Files]], confirmed: Mapping[str, Confirmed], advance: Callable[[int], None]
+    ) -> tuple[Counter[Sort], list[Item]]:
+        """The entries counted by sort, and the files that can't be read: as `items`, in one loop for 100,000."""
+        seen: set[str] = set()
+        counts: dict[tuple[str, ...], int] = {}
+        faults = []
+        for folder, names in found:
+            seen.add(folder)
+            before = f"{folder}/" if folder else ""
+            rows = self._connection.execute(f"SELECT {', '.join(_COUNTED)} FROM outlines WHERE folder = ?", (folder,))
+            for name, size, time, sha256, track, status, domain, project in rows:
+                if names.get(name) == (size, time):
+                    del names[name]
+                    sort = (track, status, state_of(confirmed.get(before + name), sha256), domain, project)
+                    counts[sort] = counts.get(sort, 0) + 1
+                elif name not in names:
+                    self._gone.append((folder, name))
+            for name in sorted(filter(_is_entry, names)):
+                item = self._anew(folder, name, names[name])
+                advance(sum(counts.values()) + 1)
+                if item.outline is None:
+                    self._gone.append((folder, name))
+                    faults.append(item)
+                    continue
+                one = item.outline
+                state = state_of(confirmed.get(before + name), one.sha256)
+                sort = (one.track, one.status, state, one.domain, one.project)
+                counts[sort] = counts.get(sort, 0) + 1
+        self._drop_folders(seen)
+        return Counter({Sort._make(sort): count for sort, count in counts.items()}), faults
+
+    def _drop_folders(self, seen: set[str]) -> None:
+        """Forget what is kept of folders that are gone."""
         rows = self._connection.execute("SELECT DISTINCT folder FROM outlines").fetchall()
         for (folder,) in (row for row in rows if row[0] not in seen):
             names_of = self._connection.execute("SELECT name FROM outlines WHERE folder = ?", (folder,))
@@ -112,37 +165,56 @@ class Cache:
 
     def _matched(
         self, folder: str, names: Files, *, parsed: bool
-    ) -> Iterator[tuple[str, os.stat_result, tuple[Any, ...] | None]]:
+    ) -> Iterator[tuple[str, Mark, tuple[Any, ...] | None]]:
         """Files beside what is kept of them: both sorted by name, so that neither is held as a whole."""
         source = "outlines JOIN parsed USING (folder, name)" if parsed else "outlines"
         rows = self._connection.execute(f"SELECT * FROM {source} WHERE folder = ? ORDER BY name", (folder,))
         row = rows.fetchone()
-        for name, info in names:
+        for name in sorted(names):
+            mark = names[name]
             while row is not None and row[1] < name:
                 self._gone.append((folder, row[1]))
                 row = rows.fetchone()
             if row is not None and row[1] == name:
-                yield name, info, row
+                yield name, mark, row
                 row = rows.fetchone()
-            else:
-                yield name, info, None
+            elif _is_entry(name):
+                yield name, mark, None
         while row is not None:
             self._gone.append((folder, row[1]))
             row = rows.fetchone()
 
-    def _anew(self, folder: str, name: str, info: os.stat_result) -> Item:
+    def _anew(self, folder: str, name: str, mark: Mark) -> Item:
         path = Path(self._base, folder, name)
         try:
-            data = _read(path, info)
+            data = _read(path, mark[0])
             entry = parse_bytes(data, path)
         except ForgeError as error:
             return Item(folder, name, None, None, "; ".join((error.what, *error.faults)))
         found = outline(entry, files.sha256(data))
         self._fresh.append((
-            (folder, name, info.st_size, info.st_mtime_ns, *found),
+            (folder, name, *mark, *found),
             (folder, name, json.dumps(plain(entry), ensure_ascii=False, separators=(",", ":"))),
         ))
         return Item(folder, name, found, entry, "")
+
+
+def state_of(confirmed: Confirmed | None, sha256: str) -> str:
+    """`confirmed`, `pending`, `edited` (other bytes than confirmed) or `unconfirmed`."""
+    if confirmed is None:
+        return "unconfirmed"
+    if confirmed.sha256 != sha256:
+        return "edited"
+    return "confirmed" if confirmed.proven else "pending"
+
+
+def is_id(text: str) -> bool:
+    """Whether a file name (without ending) is a well-formed id."""
+    return bool(checks.ID.fullmatch(text))
+
+
+def _is_entry(name: str) -> bool:
+    return is_id(name.removesuffix(".md"))
 
 
 def outline(entry: Entry, sha256: str) -> Outline:
@@ -153,14 +225,15 @@ def outline(entry: Entry, sha256: str) -> Outline:
     )
 
 
-def _read(path: Path, info: os.stat_result) -> bytes:
-    """The bytes of a file that was looked at a moment ago; of anything unusual `files` tells what it is."""
-    if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_FILE_BYTES:
+def _read(path: Path, size: int) -> bytes:
+    """The bytes of a file that had this size a moment ago; of anything unusual `files` tells what it is."""
+    if size <= MAX_FILE_BYTES:
         try:
             with open(path, "rb", buffering=0) as file:
-                data = file.read(MAX_FILE_BYTES + 1)
-            if len(data) == info.st_size:
-                return data
+                if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    data = file.read(MAX_FILE_BYTES + 1)
+                    if len(data) == size:
+                        return data
         except OSError:
             pass
     return files.read_bytes(path, MAX_FILE_BYTES)

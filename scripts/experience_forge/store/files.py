@@ -9,13 +9,14 @@ tests replace to make the n-th call fail.
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import json
 import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,24 @@ def walked(folder: Path, suffix: str = "") -> list[Path]:
     for top, _, names in os.walk(folder, onerror=unlistable):
         found += [path for path in (Path(top, name) for name in names if name.endswith(suffix)) if path.is_file()]
     return sorted(found)
+
+
+@contextmanager
+def standing_in(folder: str) -> Iterator[Callable[[str], os.stat_result]]:
+    """A `stat` for names of one folder; for tens of thousands it takes half the time of one by whole paths."""
+    if os.stat not in os.supports_dir_fd:
+        yield lambda name: os.stat(f"{folder}{os.sep}{name}")
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        unlistable(error)
+        yield lambda name: os.stat(f"{folder}{os.sep}{name}")
+        return
+    try:
+        yield functools.partial(os.stat, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def unlistable(error: OSError) -> None:

@@ -94,9 +94,9 @@ def _file_for(home: Home, at: str, last: Line | None) -> Path:
 def _last(home: Home) -> Line | None:
     """The last line that can be read as a record."""
     for path in reversed(paths(home)):
-        raw_of = dict(enumerate(raw_lines(files.blocks(path)), 1))
-        for number in reversed(raw_of):
-            line = line_of(path, number, raw_of[number])
+        found = list(raw_lines(files.blocks(path)))
+        for number in range(len(found), 0, -1):
+            line = line_of(path, number, found[number - 1])
             if line.record is not None:
                 return line
     return None

@@ -177,10 +177,9 @@ class _Reader:
 
 def _fold(connection: sqlite3.Connection) -> Fold:
     fold = Fold(hashes=None)
-    for path, sha256, proof, seq, at, by, own in connection.execute("SELECT * FROM confirmed"):
-        fold.confirmed[path] = Confirmed(sha256, proof, seq, at, by)
-        if own:
-            fold.own.add(path)
+    rows = connection.execute("SELECT * FROM confirmed")
+    fold.confirmed = {row[0]: Confirmed._make(row[1:6]) for row in rows}
+    fold.own = {row[0] for row in connection.execute("SELECT path FROM confirmed WHERE own")}
     fold.proofs = dict(connection.execute("SELECT seq, proof FROM proofs"))
     fold.settled = {row[0] for row in connection.execute("SELECT seq FROM settled")}
     fold.pending = [json.loads(row[0]) for row in connection.execute("SELECT record FROM pending ORDER BY rowid")]

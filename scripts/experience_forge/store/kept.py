@@ -40,6 +40,11 @@ def worked(home: Home, name: str, schema: str, version: int, work: Callable[[sql
         if not isinstance(error, Refused) and not any(word in str(error) for word in _AWAY):
             with contextlib.suppress(Refused):
                 files.remove(path)
+    return in_memory(schema, work)
+
+
+def in_memory(schema: str, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+    """What `work` makes of empty tables of which nothing stays."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(schema)
         return work(connection)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..core import recall
 from ..core.recall import Found
+from ..errors import Refused
 from ..fast import batch, lookup, rank
-from . import entries, recall_index
+from . import entries, positions, recall_index
 from .home import Home
 
 MORE = 50
+WHOLE = "recall-whole"
 
 
 def search(
@@ -26,7 +29,7 @@ def search(
     limit: int = 5,
     cosines: Mapping[str, float] | None = None,
 ) -> list[Found]:
-    """Entries that fit a text, best first.
+    """Entries that fit a text, best first; the index has to be there (`ensure`).
 
     Args:
         error: the text is tool output: only entries whose error condition it shows come first.
@@ -34,9 +37,8 @@ def search(
         cosines: similarity of meaning by id, to be added (see `core.recall.blended`).
 
     Raises:
-        Refused: when the index has to be built and can't be written.
+        LookupError: when there is no index.
     """
-    ensure(home)
     prefilter = lookup.Prefilter(lookup.path_of(str(home.root), lookup.PREFILTER))
     with contextlib.closing(prefilter), contextlib.closing(recall_index.connect(home)) as connection:
         if error:
@@ -57,10 +59,30 @@ def ensure(home: Home) -> bool:
     Raises:
         Refused: when it can't be written.
     """
+    stamp = _stamp(home)
+    if stamp and positions.load(home, WHOLE).get("stamp") == stamp:
+        return False
     damaged = recall_index.broken(home)
     if damaged or not (home.derived / lookup.PREFILTER).exists():
         recall_index.build(home, entries.load_all(home), anew=damaged)
+    else:
+        # A verb that reads goes on without its note.
+        with contextlib.suppress(Refused):
+            positions.save(home, WHOLE, {"stamp": stamp})
     return damaged
+
+
+def _stamp(home: Home) -> list[int | str]:
+    """Names, sizes and times of the files of the index: bytes that were seen to be whole need no second look."""
+    present = lookup.header(str(home.root))
+    found: list[int | str] = []
+    for name in (lookup.PREFILTER, str(present["db"])) if present else ():
+        try:
+            info = os.stat(home.derived / name)
+        except OSError:
+            return []
+        found += [name, info.st_size, info.st_mtime_ns]
+    return found
 
 
 def _found(connection: Any, score: float, n: int, share: float) -> Found:

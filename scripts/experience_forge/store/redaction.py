@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..core import redact
 from ..errors import Refused, Text
 from . import files, ruleset
 from .home import current
+
+if TYPE_CHECKING:
+    from ..core import redact
 
 KEY_NAME = "redaction.key"
 _KEY_BYTES = 32
@@ -22,6 +24,9 @@ def clean(text: str) -> tuple[str, dict[str, int]]:
     Raises:
         Refused: when the key can't be read or made.
     """
+    # Its patterns take as long to compile as a small command takes: most commands keep no text.
+    from ..core import redact
+
     done = redact.redact(text, rules(), key())
     return done.text, dict(done.counts)
 
@@ -48,6 +53,8 @@ def _clean_value(value: Any, counts: dict[str, int]) -> Any:
 @functools.cache
 def rules() -> redact.Rules:
     """The compiled rule file."""
+    from ..core import redact
+
     return redact.Rules(ruleset.load("redaction"))
 
 
