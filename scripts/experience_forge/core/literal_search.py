@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import itertools
+import operator
 import re
 from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple, TypeVar
@@ -18,7 +19,12 @@ _SHARES = dict(
 _SAMPLED = 200_000
 """From this many characters on it pays to count the pairs of the text itself, and to look for those it has least."""
 
+_COMMON = 500
+"""A pair that stands oftener than once in so many characters costs more than a search for the literal alone."""
+_NEVER = float("inf")
+
 Owner = TypeVar("Owner")
+Sought = TypeVar("Sought", str, bytes)
 
 
 class Views:
@@ -63,22 +69,23 @@ class Literals(Generic[Owner]):
                 self._literals.append(_Literal(literal.lower() if any_case else literal, any_case, slot))
             else:
                 self._other.append((literal, slot))
-        self._usual = _by_pair(self._literals, _share)
+        self._usual = _plan(self._literals, _share, _NEVER)
 
     def places(self, views: Views) -> list[tuple[Owner, list[int]]]:
         """Each owner whose literals occur, in the order in which they were given, with the places, in order."""
         found: list[list[int]] = [[] for _ in self._owners]
-        for literal, slot in self._other if not views.text.isascii() else ():
-            at = views.text.find(literal)
-            while at >= 0:
-                found[slot].append(at)
-                at = views.text.find(literal, at + 1)
-        by_pair = self._usual
+        by_pair, common = self._usual
         if len(views.plain) > _SAMPLED:
-            by_pair = _by_pair(self._literals, _counts(views.plain).__getitem__)
+            pieces = _pieces(views.plain)
+            counts = _counts(pieces)
+            by_pair, common = _plan(self._literals, counts.__getitem__, len(pieces) // _COMMON)
+        for literal, slot in self._other if not views.text.isascii() else ():
+            _add_all(views.text.find, literal, found[slot])
+        for text, any_case, slot in common:
+            _add_all((views.low if any_case else views.plain).find, text.encode("ascii"), found[slot])
         for shift in (0, 1) if by_pair else ():
             _walk(views, shift, by_pair, found)
-        return [(owner, sorted({*places})) for owner, places in zip(self._owners, found, strict=True) if places]
+        return [(owner, _in_order(places)) for owner, places in zip(self._owners, found, strict=True) if places]
 
 
 class _Literal(NamedTuple):
@@ -91,15 +98,35 @@ _ByPair = dict[str, list[tuple[bytes, int, bool, int]]]
 """Of each pair, as one character, the literals that are looked for by it: (literal, place in it, any case, slot)."""
 
 
-def _by_pair(literals: Iterable[_Literal], share: Callable[[str], float]) -> _ByPair:
-    """The literals by the pair of theirs that `share` says to be the rarest."""
-    made: _ByPair = {}
-    for text, any_case, slot in literals:
+def _plan(
+    literals: Iterable[_Literal], share: Callable[[str], float], most: float
+) -> tuple[_ByPair, list[_Literal]]:
+    """The literals by their pair that `share` says to be the rarest, and those that have none rarer than `most`."""
+    by_pair: _ByPair = {}
+    common: list[_Literal] = []
+    for literal in literals:
+        text, any_case, slot = literal
         ways = [_cases(text[at : at + 2], any_case) for at in range(len(text) - 1)]
-        offset = min(range(len(ways)), key=lambda at: sum(map(share, ways[at])))
+        shares = [sum(map(share, pairs)) for pairs in ways]
+        if min(shares) > most:
+            common.append(literal)
+            continue
+        offset = shares.index(min(shares))
         for pair in ways[offset]:
-            made.setdefault(_unit(pair), []).append((text.encode("ascii"), offset, any_case, slot))
-    return made
+            by_pair.setdefault(_unit(pair), []).append((text.encode("ascii"), offset, any_case, slot))
+    return by_pair, common
+
+
+def _add_all(find: Callable[[Sought, int], int], literal: Sought, places: list[int]) -> None:
+    at = find(literal, 0)
+    while at >= 0:
+        places.append(at)
+        at = find(literal, at + 1)
+
+
+def _in_order(places: list[int]) -> list[int]:
+    places.sort()
+    return places if all(map(operator.lt, places, places[1:])) else list(dict.fromkeys(places))
 
 
 def _walk(views: Views, shift: int, by_pair: _ByPair, found: list[list[int]]) -> None:
@@ -125,12 +152,16 @@ def _units(plain: bytes) -> str:
     return (plain + b" " * (len(plain) % 2)).decode("utf-16-be")
 
 
-def _counts(plain: bytes) -> collections.Counter[str]:
-    """How often each pair stands in 64 pieces of a text."""
-    pieces = b"".join(plain[at : at + 1024] for at in range(0, len(plain), max(1, len(plain) // 64)))
-    return collections.Counter({
-        unit.encode("utf-16-be").decode("ascii"): count for unit, count in collections.Counter(_units(pieces)).items()
-    })
+def _pieces(plain: bytes) -> bytes:
+    """64 pieces of a text, 1,024 characters each."""
+    return b"".join(plain[at : at + 1024] for at in range(0, len(plain), max(1, len(plain) // 64)))
+
+
+def _counts(pieces: bytes) -> collections.Counter[str]:
+    """How often each pair stands in `pieces`, at even places and at odd ones."""
+    counts = collections.Counter(_units(pieces))
+    counts.update(_units(pieces[1:]))
+    return collections.Counter({unit.encode("utf-16-be").decode("ascii"): count for unit, count in counts.items()})
 
 
 def _share(pair: str) -> float:
