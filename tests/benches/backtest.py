@@ -54,9 +54,12 @@ def main(arguments=None):
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--gigabytes", type=float, default=1.0)
     options = parser.parse_args(arguments)
+    base = options.data / "transcripts" if (options.data / "transcripts").is_dir() else options.data
+    if not any((base / "claude-code").glob("*.jsonl")):
+        parser.error(f"no transcripts in {base / 'claude-code'}")
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
-        sessions, share = fill(home, options.data / "transcripts" / "claude-code", options.gigabytes * 1e9)
+        sessions, share = fill(home, base / "claude-code", options.gigabytes * 1e9)
         seconds = []
         print(f"{'trigger':<52}{'fired':>8}{'seconds':>9}")
         for applies, fails in CASES:
