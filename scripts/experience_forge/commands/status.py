@@ -39,9 +39,9 @@ def _wanted(counts: Counter[Sort], args: argparse.Namespace, where: home.Home) -
 def _examined(where: home.Home, out: Output) -> tuple[journal.State, Counter[Sort], entries.Unreadable]:
     """The journal, the entries counted, and what can't be read; long only when nothing is kept of them yet."""
     with out.progress(out.text("status.progress_journal"), journal.size(where)) as advance:
-        known = journal.state(where, advance=advance)
-    with out.progress(out.text("status.progress_entries"), len(known.confirmed)) as advance:
-        counts, unreadable = entries.census(where, known.confirmed, advance)
+        known = journal.state(where, brief=True, advance=advance)
+    with out.progress(out.text("status.progress_entries"), known.records) as advance:
+        counts, unreadable = entries.census(where, known, advance)
     return known, counts, unreadable
 
 

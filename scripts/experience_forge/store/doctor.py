@@ -122,7 +122,7 @@ def _entries(home: Home) -> Iterator[Finding]:
 
 def _journal(home: Home) -> Iterator[Finding]:
     # Read from the records themselves a moment ago, to look over the entries.
-    state = journal.state(home)
+    state = journal.state(home, brief=True)
     for fault in state.faults:
         yield finding("fault", "journal", "chain", fault=fault)
     for record in state.pending:

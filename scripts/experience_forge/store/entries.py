@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -97,7 +97,7 @@ def load_all(home: Home, *, verify: bool = False) -> Library:
     Args:
         verify: read every file and every record again rather than trusting what is kept of unchanged ones.
     """
-    confirmed = journal.state(home, anew=verify).confirmed
+    confirmed = journal.state(home, anew=verify).confirmed or {}
 
     def work(items: Iterator[entry_cache.Item]) -> list[StoredEntry]:
         found = []
@@ -132,16 +132,26 @@ def survey(home: Home, work: Callable[[Iterator[Outlined]], _Result]) -> tuple[_
 
 
 def census(
-    home: Home, confirmed: Mapping[str, Confirmed], advance: Callable[[int], None] = lambda count: None
+    home: Home, records: journal.State, advance: Callable[[int], None] = lambda count: None
 ) -> tuple[Counter[Sort], Unreadable]:
     """How many entries of each sort there are, and the files that could not be read.
 
+    When neither the journal's bytes nor any file's size and time changed since they were counted, so they are told.
+
     Args:
-        confirmed: of the journal.
+        records: the journal's state; `brief` will do.
         advance: is told how many were counted, whenever a file has to be read.
     """
     def work(cache: entry_cache.Cache) -> tuple[Counter[Sort], Unreadable]:
-        counts, faults = cache.counted(_walk(home), confirmed, advance)
+        found = list(_walk(home))
+        stamp = entry_cache.stamp_of(records.stamp, found) if records.stamp else ""
+        known = cache.known(stamp) if stamp else None
+        if known is not None:
+            return known, ()
+        confirmed = journal.confirmed(home) if records.confirmed is None else records.confirmed
+        counts, faults = cache.counted(found, confirmed, advance)
+        if stamp and not faults:
+            cache.keep(stamp, counts)
         return counts, tuple((Path(home.entries, one.folder, one.name), one.fault) for one in faults)
 
     return _cached(home, work)

@@ -7,6 +7,7 @@ stands its outline, which is all that counting and listing need.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import sqlite3
@@ -24,13 +25,14 @@ from . import files
 from .journal_lines import Confirmed
 
 NAME = "entries.sqlite"
-VERSION = 1
+VERSION = 2
 MAX_FILE_BYTES = 96 * 1024
 SCHEMA = """
 CREATE TABLE outlines (
   folder TEXT, name TEXT, size INTEGER, time INTEGER, sha256 TEXT, id TEXT, track TEXT, domain TEXT, project TEXT,
   status TEXT, kind TEXT, guard TEXT, language TEXT, updated TEXT, parents TEXT, title TEXT, rule TEXT,
   PRIMARY KEY (folder, name)) WITHOUT ROWID;
+CREATE TABLE census (stamp TEXT, counts TEXT);
 CREATE TABLE parsed (folder TEXT, name TEXT, entry TEXT, PRIMARY KEY (folder, name));
 """
 Mark = tuple[int, int]
@@ -91,6 +93,7 @@ class Cache:
         self._base, self._connection, self._trusted = str(base), connection, trusted
         self._fresh: list[tuple[tuple[Any, ...], tuple[str, str, str]]] = []
         self._gone: list[tuple[str, str]] = []
+        self._census: tuple[str, str] | None = None
 
     def items(self, found: Iterable[tuple[str, Files]], *, parsed: bool) -> Iterator[Item]:
         """What is kept of each file, read where it changed; `parsed` gives the whole entries too.
@@ -111,6 +114,15 @@ class Cache:
                     self._gone.append((folder, name))
                 yield item
         self._drop_folders(seen)
+
+    def known(self, stamp: str) -> Counter[Sort] | None:
+        """What `counted` gave when journal and files had this stamp (`stamp_of`)."""
+        row = self._connection.execute("SELECT counts FROM census WHERE stamp = ?", (stamp,)).fetchone()
+        return Counter({Sort._make(sort): int(count) for sort, count in json.loads(row[0])}) if row else None
+
+    def keep(self, stamp: str, counts: Counter[Sort]) -> None:
+        """Keep counts for `known`, in place of those before."""
+        self._census = (stamp, json.dumps(list(counts.items())))
 
     def counted(
         self, found: Iterable[tuple[str, Files]], confirmed: Mapping[str, Confirmed], advance: Callable[[int], None]
@@ -153,10 +165,13 @@ class Cache:
 
     def save(self) -> None:
         """Keep what was read; a failure is no failure of the command."""
-        if not (self._fresh or self._gone):
+        if not (self._fresh or self._gone or self._census):
             return
         with contextlib.suppress(sqlite3.OperationalError, UnicodeEncodeError, OverflowError), self._connection as put:
             put.execute("BEGIN IMMEDIATE")
+            # What was read anew may be counted otherwise, though size and time are those of before (`doctor`).
+            put.execute("DELETE FROM census")
+            put.executemany("INSERT INTO census VALUES (?,?)", [self._census] if self._census else [])
             for table in ("outlines", "parsed"):
                 put.executemany(f"DELETE FROM {table} WHERE folder = ? AND name = ?", self._gone)
             marks = ",".join("?" * 17)
@@ -197,6 +212,14 @@ class Cache:
             (folder, name, json.dumps(plain(entry), ensure_ascii=False, separators=(",", ":"))),
         ))
         return Item(folder, name, found, entry, "")
+
+
+def stamp_of(records: str, found: Iterable[tuple[str, Files]]) -> str:
+    """One hash of the journal's stamp and of name, size and time of all files: equal only when all are the same."""
+    seen = hashlib.sha256(records.encode("utf-8"))
+    for folder, names in found:
+        seen.update(repr((folder, names)).encode("utf-8", "surrogateescape"))
+    return seen.hexdigest()
 
 
 def state_of(confirmed: Confirmed | None, sha256: str) -> str:

@@ -50,24 +50,27 @@ def read(home: Home) -> list[dict[str, Any]]:
     return [dict(line.record) for line in lines(home) if line.record is not None]
 
 
-def state(home: Home, *, anew: bool = False, advance: Callable[[int], None] = lambda count: None) -> State:
+def state(
+    home: Home, *, anew: bool = False, brief: bool = False, advance: Callable[[int], None] = lambda count: None
+) -> State:
     """What all records together say: confirmed bytes, pending changes, faults of the chain.
 
     Args:
         anew: read every record again rather than trusting what is kept in `derived/` of unchanged bytes.
+        brief: `confirmed` is not needed; it is None then when it was not at hand.
         advance: is told how many bytes of `size` were read so far.
     """
-    return journal_state.load(home, anew=anew, advance=advance)
+    return journal_state.load(home, anew=anew, brief=brief, advance=advance)
 
 
 def check(home: Home) -> list[str]:
     """Faults of the chain, each with file and line; empty when it holds."""
-    return state(home).faults
+    return state(home, brief=True).faults
 
 
 def confirmed(home: Home) -> dict[str, Confirmed]:
     """The confirmed bytes of every entry file, by its path below `entries/` (with `/`)."""
-    return state(home).confirmed
+    return state(home).confirmed or {}
 
 
 def fold(records: Iterable[Mapping[str, Any]]) -> dict[str, Confirmed]:
@@ -80,7 +83,7 @@ def fold(records: Iterable[Mapping[str, Any]]) -> dict[str, Confirmed]:
 
 def pending(home: Home) -> list[dict[str, Any]]:
     """Changes whose proof is still pending, oldest first."""
-    return state(home).pending
+    return state(home, brief=True).pending
 
 
 def _file_for(home: Home, at: str, last: Line | None) -> Path:

@@ -7,6 +7,7 @@ now, in whatever way, all is read again.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import sqlite3
@@ -39,14 +40,16 @@ Advance = Callable[[int], None]
 class State:
     """The whole journal in short.
 
-    `confirmed` is by path below `entries/`; `pending` are changes whose proof is open, oldest first; `faults` are
-    sentences about the chain; `records` counts what could be read.
+    `confirmed` is by path below `entries/`, None where it was not asked for; `pending` are changes whose proof is
+    open, oldest first; `faults` are sentences about the chain; `records` counts what could be read; `stamp` is of
+    all bytes, empty when the last line has no end.
     """
 
-    confirmed: dict[str, Confirmed]
+    confirmed: dict[str, Confirmed] | None
     pending: list[dict[str, Any]]
     faults: list[str]
     records: int
+    stamp: str
 
 
 class _Part(NamedTuple):
@@ -62,36 +65,46 @@ class _Changed(Exception):
     """The bytes that something is kept of are others now."""
 
 
-def load(home: Home, *, anew: bool = False, advance: Advance = lambda count: None) -> State:
+def load(home: Home, *, anew: bool = False, brief: bool = False, advance: Advance = lambda count: None) -> State:
     """The state of the journal as its bytes are now.
 
     Args:
         anew: read every line again, whatever is kept.
+        brief: `confirmed` is not needed; it is None then when it was not at hand.
         advance: is told how many bytes were read so far.
 
     Raises:
         Refused: when a file of the journal can't be read.
     """
     if not paths(home):
-        return State({}, [], [], 0)
+        return State({}, [], [], 0, "")
 
     def work(connection: sqlite3.Connection) -> State:
         parts = [_Part(*row) for row in connection.execute("SELECT * FROM parts ORDER BY rowid")]
+        kept_fold = functools.partial(_fold, connection) if parts else Fold
         try:
             if anew:
                 raise _Changed
-            fold, new, volatile = _read(home, parts, _fold(connection) if parts else Fold(), advance)
+            fold, new, volatile = _read(home, parts, kept_fold, advance)
+            if fold is None and brief:
+                return _state(_rest(connection), new, None)
+            fold = fold or kept_fold()
             if new != parts:
                 _keep(connection, fold, parts, new)
         except (_Changed, Unknown):
-            fold, new, volatile = _read(home, [], Fold(), advance)
+            fold, new, volatile = _read(home, [], Fold, advance)
+            fold = fold or Fold()
             _keep(connection, fold, parts, new, anew=True)
         for line in volatile:
             fold.line(line)
-        return State(fold.confirmed, [dict(one) for one in fold.pending], [one.told() for one in fold.faults],
-                     fold.records)  # fmt: skip
+        return _state(fold, [] if volatile else new, fold.confirmed)
 
     return kept.worked(home, NAME, SCHEMA, VERSION, work)
+
+
+def _state(fold: Fold, parts: list[_Part], confirmed: dict[str, Confirmed] | None) -> State:
+    pending, faults = [dict(one) for one in fold.pending], [one.told() for one in fold.faults]
+    return State(confirmed, pending, faults, fold.records, " ".join(f"{one.name} {one.hash}" for one in parts))
 
 
 def size(home: Home) -> int:
@@ -99,10 +112,13 @@ def size(home: Home) -> int:
     return sum(path.stat().st_size for path in paths(home))
 
 
-def _read(home: Home, parts: list[_Part], fold: Fold, advance: Advance) -> tuple[Fold, list[_Part], list[Line]]:
-    """Add to a fold what the files hold beyond the known parts; the parts as they are now, and a line without its end.
+def _read(
+    home: Home, parts: list[_Part], base: Callable[[], Fold], advance: Advance
+) -> tuple[Fold | None, list[_Part], list[Line]]:
+    """Add to a fold (`base` makes it) what the files hold beyond the known parts; None when that is nothing.
 
-    That line may yet get one: it counts, and nothing of it is kept.
+    With it the parts as they are now, and a line without its end, which may yet get one: it counts, and nothing of
+    it is kept.
 
     Raises:
         _Changed: when a known part is another one now, or lines came before it.
@@ -113,6 +129,7 @@ def _read(home: Home, parts: list[_Part], fold: Fold, advance: Advance) -> tuple
     new: list[_Part] = []
     volatile: list[Line] = []
     before = 0
+    fold = None
     for number, path in enumerate(found):
         reader = _Reader(path, parts[number] if number < len(parts) else None)
         last = number == len(found) - 1
@@ -120,11 +137,13 @@ def _read(home: Home, parts: list[_Part], fold: Fold, advance: Advance) -> tuple
             if number < len(parts) - 1:
                 raise _Changed
             if raw.strip():
+                fold = fold or base()
                 fold.line(line_of(path, reader.count, raw))
             advance(before + reader.size)
         new.append(reader.part())
         before += reader.size
         if last and reader.rest.strip():
+            fold = fold or base()
             volatile.append(line_of(path, reader.count + 1, reader.rest))
     return fold, new, volatile
 
@@ -176,12 +195,18 @@ class _Reader:
 
 
 def _fold(connection: sqlite3.Connection) -> Fold:
-    fold = Fold(hashes=None)
+    fold = _rest(connection)
     rows = connection.execute("SELECT * FROM confirmed")
     fold.confirmed = {row[0]: Confirmed._make(row[1:6]) for row in rows}
     fold.own = {row[0] for row in connection.execute("SELECT path FROM confirmed WHERE own")}
     fold.proofs = dict(connection.execute("SELECT seq, proof FROM proofs"))
     fold.settled = {row[0] for row in connection.execute("SELECT seq FROM settled")}
+    return fold
+
+
+def _rest(connection: sqlite3.Connection) -> Fold:
+    """A fold without what there may be 100,000 of."""
+    fold = Fold(hashes=None)
     fold.pending = [json.loads(row[0]) for row in connection.execute("SELECT record FROM pending ORDER BY rowid")]
     fold.faults = [Fault(*row) for row in connection.execute("SELECT * FROM faults ORDER BY rowid")]
     fold.previous, fold.seq, fold.records = connection.execute("SELECT * FROM chain").fetchone()

@@ -233,7 +233,7 @@ def _planned(home: Home, write: Write) -> dict[str, Any]:
 def _commit(home: Home, record: Mapping[str, Any], plan: list[dict[str, Any]], proposal_id: str) -> dict[str, Any]:
     for item in plan:
         _keep(home, item["key"])
-    mark = files.sha256(json.dumps([record, journal.now(), journal.state(home).records]).encode())[:16]
+    mark = files.sha256(json.dumps([record, journal.now(), journal.state(home, brief=True).records]).encode())[:16]
     intent = home.root / f"intent-{mark}.json"
     if proposal_id:
         text = proposals.load(home, proposal_id).text
