@@ -8,7 +8,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import label_patterns, plausible
+from . import label_patterns, label_values, plausible
 
 _NAME_BACK = 48
 _NAME_CHARS = string.ascii_letters + string.digits + "_-."
@@ -23,10 +23,6 @@ _SHELL_NAME = re.compile(
     r"(?:^|[\n;&|]|\\n)[ \t>$#-]{0,12}(?:export |set |ENV |ARG |env |setx |declare -x |\$env:|\$Env:)?\Z",
     re.A,
 )
-_UNQUOTED = re.compile(
-    r"[^\s\"'`,;<>()\[\]{}|\\\x80-\U0010ffff][^\s\"'`,;<>()\[\]{}|\\\x80-\U0010ffff]{0,2000}"
-)
-_SHELL_VALUE = re.compile(r"[^\s\"'`\x80-\U0010ffff][^\s\"'`\x80-\U0010ffff]{0,2000}")
 _COOKIE = re.compile(r"[\s:=\"'\\]{0,8}(?=[A-Za-z0-9_.\-]{1,60}=)", re.A)
 _PAIR = re.compile(
     r"([A-Za-z0-9_.\-]{1,60})=([^\s;,\"'\\\x80-\U0010ffff]{1,4000})(?:;[ \t]{0,2}(?=[A-Za-z0-9_.\-]))?",
@@ -44,7 +40,6 @@ _ACCOUNT_BEFORE = re.compile(
 _AFTER_ACCOUNT = frozenset(";& ")
 SLASH = " / "
 """Between a name and a password that follows it without a word of its own."""
-_QUERY = re.compile(r"&(?:amp;)?[A-Za-z_][\w.\-]{0,40}=", re.A)
 
 
 class Found(NamedTuple):
@@ -221,10 +216,10 @@ class Labels:
             and (left + match["noun"]).isupper()
             and (_SHELL_NAME.search(text[max(0, begin - 24) : begin]) is not None)
         )
-        end = _value_end(text, start, quote, shell, opened)
+        end = label_values.end_of(text, start, quote, shell, opened)
         if not shell and match["set"] == "=" and text[begin - 1 : begin] in _AFTER_ACCOUNT:
             shell = _ACCOUNT_BEFORE.search(text[max(0, begin - 90) : begin]) is not None
-        start, end = _trim(text, start, end, bool(quote), opened)
+        start, end = label_values.trimmed(text, start, end, bool(quote), opened)
         value = text[start:end]
         if (
             not value
@@ -292,7 +287,7 @@ class Labels:
         quote = _QUOTES.get((match["open"] or "")[-1:], "")
         if quote and text.find(quote, start, end) > start:
             end = text.find(quote, start, end)
-        start, end = _trim(text, start, end, bool(quote), "")
+        start, end = label_values.trimmed(text, start, end, bool(quote), "")
         value = text[start:end]
         if self.placeholders.holds(value):
             return ()
@@ -336,10 +331,10 @@ class Labels:
         return self._second(text, place + len(root)) if named else ()
 
     def _second(self, text: str, start: int) -> Sequence[Found]:
-        match = _UNQUOTED.match(text, start)
+        match = label_values.UNQUOTED.match(text, start)
         if match is None:
             return ()
-        start, end = _trim(text, start, match.end(), False, "")
+        start, end = label_values.trimmed(text, start, match.end(), False, "")
         value = text[start:end]
         return (
             (Found(start, end, "password"),)
@@ -379,39 +374,6 @@ def _pivots(words: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
 def _last_name(before: str) -> str:
     before = before.rstrip(" ")
     return before[len(before.rstrip(_NAME_CHARS)) :]
-
-
-def _value_end(text: str, start: int, quote: str, shell: bool, opened: str) -> int:
-    if quote:
-        stop = text.find("\n", start, start + 2000)
-        stop = len(text) if stop < 0 else stop
-        end = text.find(quote, start, min(stop, start + 2000))
-        if end >= 0:
-            value = text[start:end]
-            if " " in value and not quote.isascii():
-                return end
-            return end if len(value.split()) == 1 else start
-    match = (_SHELL_VALUE if shell else _UNQUOTED).match(text, start)
-    return match.end() if match else start
-
-
-def _trim(text: str, start: int, end: int, quoted: bool, opened: str) -> tuple[int, int]:
-    """Take off what belongs to the sentence or the query, not to the value."""
-    if text.startswith("pass:", start) and end > start + 5:
-        start += 5
-    if quoted:
-        return start, end - 1 if text[end - 1 : end] == "\\" and opened.startswith("\\") else end
-    query = _QUERY.search(text, start, min(len(text), end + 44)) if text.find("&", start, end) >= 0 else None
-    if query and query.start() < end:
-        end = query.start()
-    while (
-        end > start
-        and text[end - 1] in ".,:;!?*"
-        and text[end : end + 1] in ("", " ", "\n", "\r", "\t")
-        and text[end - 1] not in "!?*"
-    ):
-        end -= 1
-    return start, end
 
 
 def _kind(noun: str, header: bool) -> str:
