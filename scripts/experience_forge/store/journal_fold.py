@@ -11,7 +11,7 @@ from .journal_lines import START, Confirmed, Line
 
 
 class Fault(NamedTuple):
-    """One fault of the chain: `kind` ends the name of its sentence, `number` and `due` are of the record."""
+    """One fault of the chain: `kind` is torn, number, earlier or nothing; `number` and `due` are of the record."""
 
     kind: str
     file: str
@@ -22,9 +22,13 @@ class Fault(NamedTuple):
     def told(self) -> str:
         """The sentence."""
         where = Text("errors_store.path_line", path=self.file, line=self.line)
-        if self.kind in ("earlier", "nothing"):
-            return told(Text("errors_store.chain_order", where=where, known=Text(f"errors_store.chain_{self.kind}")))
-        return told(Text(f"errors_store.chain_{self.kind}", where=where, number=self.number, due=self.due))
+        if self.kind == "torn":
+            return told(Text("errors_store.chain_torn", where=where))
+        if self.kind == "number":
+            return told(Text("errors_store.chain_number", where=where, number=self.number, due=self.due))
+        earlier = self.kind == "earlier"
+        known = Text("errors_store.chain_earlier") if earlier else Text("errors_store.chain_nothing")
+        return told(Text("errors_store.chain_order", where=where, known=known))
 
 
 class Unknown(Exception):
