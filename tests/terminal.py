@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 import time
 from pathlib import Path
@@ -29,6 +30,9 @@ class Terminal:
         if self.pid == 0:
             # Here, not by the parent: a quick command has read its width before the parent runs again.
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+            # Whoever runs the tests may have left signals ignored (`nohup`), and that is inherited.
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
             # readline, which pytest loads, puts COLUMNS into the environment that a worker of pytest begins with.
             kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
             given = {**kept, "TERM": "xterm", "PYTHONUTF8": "1", **environment}

@@ -275,3 +275,14 @@ def test_status_says_how_far_it_is_when_it_has_to_read_anew(three, capsys, monke
     assert status(capsys)["states"] == {"confirmed": 3}
     size = sum(path.stat().st_size for path in journal_lines.paths(three))
     assert told == [("journal, bytes", size, size), ("entries", 3, 3)]
+
+
+@pytest.mark.parametrize("brief", [True, False])
+def test_a_journal_that_a_kill_left_empty_has_no_records(own_home, brief):
+    """A journal whose first line never came is one without records, and the next change is written."""
+    where = home.current()
+    where.journal.mkdir(parents=True)
+    (where.journal / "2026-08.jsonl").write_bytes(b"")
+    assert journal.state(where, brief=brief).records == 0
+    confirm(entry("first"))
+    assert [one.state for one in entries.load_all(where).entries] == ["confirmed"]

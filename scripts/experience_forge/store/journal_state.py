@@ -86,7 +86,7 @@ def load(home: Home, *, anew: bool = False, brief: bool = False, advance: Advanc
             if anew:
                 raise _Changed
             fold, new, volatile = _read(home, parts, kept_fold, advance)
-            if fold is None and brief:
+            if fold is None and brief and parts:
                 return _state(_rest(connection), new, None)
             fold = fold or kept_fold()
             if new != parts:
