@@ -68,6 +68,7 @@ def measure(folder: Path, samples: list[Path], size_mb: int, runs: int) -> dict[
     """All figures by name; times in seconds, sizes in megabytes."""
     sessions = folder / "sessions"
     size = copy(samples, sessions, size_mb * 1_000_000)
+    settle()
     loads, spent, first = [], [], []
     for run in range(runs):
         before = time.process_time()
@@ -76,6 +77,7 @@ def measure(folder: Path, samples: list[Path], size_mb: int, runs: int) -> dict[
         first.append(scan(folder / f"home{run}", sessions))
     scanned = sorted(first, key=lambda one: one["seconds"])[len(first) // 2]
     grow(sessions, samples)
+    settle()
     second = scan(folder / f"home{runs - 1}", sessions)
     stop, bare = stop_hook(folder, samples)
     base, base_cpu = statistics.median(loads), statistics.median(spent)
@@ -95,6 +97,12 @@ def measure(folder: Path, samples: list[Path], size_mb: int, runs: int) -> dict[
         "bare_start_ms": round(bare * 1e3, 1),
         "stop_ratio": round(stop / bare, 2),
     }
+
+
+def settle() -> None:
+    """Wait until the copies are on the disk: what the scan keeps would else wait behind them."""
+    if hasattr(os, "sync"):
+        os.sync()
 
 
 def copy(samples: list[Path], target: Path, wanted: int) -> int:
