@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..core import json_lines
 from ..errors import ForgeError, Refused
 from ..fast import home as fast_home
 from ..store import files, installs
@@ -195,13 +196,8 @@ def _recent_records() -> Iterator[dict[str, Any]]:
         except OSError:
             continue
         for line in data.split(b"\n"):
-            if b"hook" in line.lower():
-                try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(record, dict):
-                    yield record
+            if b"hook" in line.lower() and (record := json_lines.record_of(line)) is not None:
+                yield record
 
 
 def _runs_in(record: Mapping[str, Any]) -> Iterator[Fired]:

@@ -12,10 +12,15 @@ def objects(text: str | bytes) -> Iterator[dict[str, Any]]:
 
     Only a newline ends a line: `splitlines` would also cut at U+2028 and its like, which JSON allows in a string.
     """
-    for line in text.split("\n") if isinstance(text, str) else text.split(b"\n"):
-        try:
-            item = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(item, dict):
-            yield item
+    lines = text.split("\n") if isinstance(text, str) else text.split(b"\n")
+    return (record for line in lines if (record := record_of(line)) is not None)
+
+
+def record_of(line: str | bytes) -> dict[str, Any] | None:
+    """The record of one line; None when it holds none."""
+    try:
+        # Bytes are UTF-8: left to itself, `json` would also guess at UTF-16.
+        item = json.loads(line if isinstance(line, str) else line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    return item if isinstance(item, dict) else None

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core import effect
+from ..core import effect, json_lines
 from ..fast import spool
 from . import files, journal
 from .home import Home
@@ -106,15 +106,7 @@ def _records(path: Path, naming: Collection[str] = ()) -> Iterator[dict[str, Any
     while start < len(data):
         end = data.find(b"\n", start)
         end = len(data) if end < 0 else end
-        record = _record(data[start:end])
+        record = json_lines.record_of(data[start:end])
         start = end + 1
         if record is not None:
             yield record
-
-
-def _record(line: bytes) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line.decode("utf-8")) if line.strip() else None
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
