@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import time
+import uuid
 from collections.abc import Iterator
 
 from experience_forge.core import redact
@@ -50,6 +52,17 @@ def materials(size: int) -> Iterator[tuple[str, str]]:
     yield "transcript", _transcript(size)
 
 
+def odd_materials(size: int) -> Iterator[tuple[str, str]]:
+    """(name, text) as in `materials`: one line of base64, and a page with secrets that comes again and again."""
+    chars = random.Random(11)
+    yield "base64", base64.b64encode(chars.randbytes(size * 3 // 4)).decode("ascii")
+    page = "".join(_line(chars, chars.choice((_LOG, _ZH, _CODE, _PROSE))) for _ in range(20)) + "".join(
+        f"{name}={''.join(chars.choice('aB3xY7kLmQ9') for _ in range(20))}\n{name.lower()}: hidden\n"
+        for name in ("DB_PASSWORD", "API_TOKEN", "CLIENT_SECRET", "REDIS_PASS", "SIGNING_KEY", "JWT_SECRET") * 2
+    )
+    yield "page again", page * (size // len(page.encode("utf-8")) + 1)
+
+
 def _filled(lines: tuple[str, ...], size: int) -> str:
     chars = random.Random(9)
     parts: list[str] = []
@@ -76,7 +89,7 @@ def _transcript(size: int) -> str:
     while size > 0:
         record = {
             "type": chars.choice(("user", "assistant")),
-            "uuid": f"{chars.getrandbits(32):08x}-0000-4000-8000-{chars.getrandbits(48):012x}",
+            "uuid": str(uuid.UUID(int=chars.getrandbits(128), version=4)),
             "cwd": "/srv/app",
             "message": {"content": [{"type": "text", "text": "".join(
                 _line(chars, chars.choice((_LOG, _ZH, _CODE, _PROSE))) for _ in range(8)

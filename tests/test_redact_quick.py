@@ -106,11 +106,11 @@ def plain_rules(monkeypatch):
     monkeypatch.setattr(runs, "starts", plain_starts)
     monkeypatch.setattr(personal.Personal, "_numbers", plain_numbers)
     monkeypatch.setattr(personal, "_LOGIN_VALUE", re.compile(".*", re.S))
-    monkeypatch.setattr(labels.Labels, "_some_noun_fits", lambda self, root, left, prior: True)
+    monkeypatch.setattr(labels.Labels, "_may_be_key", lambda self, text, place: True)
     monkeypatch.setattr(labels.functools, "lru_cache", lambda maxsize: lambda function: function)
     monkeypatch.setattr(label_patterns, "_soon", lambda pattern: "")
     monkeypatch.setattr(label_patterns, "longest_of", lambda words: f"(?:{'|'.join(map(re.escape, longest(words)))})")
-    monkeypatch.setattr(label_patterns, "idle_right_of", lambda rules, root: re.compile(r"(?!)"))
+    monkeypatch.setattr(label_patterns, "idle_right_of", lambda rules, headers, root: re.compile(r"(?!)"))
     monkeypatch.setattr(label_patterns, "behind_chinese", lambda rules: Everything())
     return redact.Rules(ruleset.load("redaction"))
 

@@ -12,6 +12,10 @@ _REMARK = r"(?:[ \t]{0,2}[(（\[【][^()（）\[\]【】\n]{0,24}[)）\]】])?"
 _CLOSE = r"(?:\\?[\"'`”’」』*\])]){0,4}"
 
 
+PASSWORD_NOUNS = ("pass", "pw", "psw", "pswd", "kenn", "contra", "motde", "cred")
+_ANNOTATED = r"[ \t]{0,40}\??:[ \t]{0,8}[A-Za-z_][\w\[\]|., ?]{0,30}?[ \t]{0,4}=(?![=>])[ \t]{0,8}"
+_SET = rf"[\"']?(?!{_ANNOTATED})[ \t]{{0,40}}[:=][ \t]{{0,40}}"
+_ENDS = r"\s\"'`,;<>()\[\]{}|\\"
 _COMPOUNDS = (
     "authorization",
     r"secret[_\-. ]?access[_\-. ]?key",
@@ -30,19 +34,32 @@ def nouns_of(rules: Mapping[str, Any], root: str) -> list[str]:
     return [word for word in (*_COMPOUNDS, *map(re.escape, words)) if word.startswith(root)]
 
 
-def idle_right_of(rules: Mapping[str, Any], root: str) -> re.Pattern[str]:
-    """A noun, a blank, and a word of letters alone that sets nothing: there `right_of` finds nothing.
+def idle_right_of(rules: Mapping[str, Any], headers: Mapping[str, Any], root: str) -> re.Pattern[str]:
+    """What often stands right of a root where `right_of` finds no secret.
 
+    A noun, a blank, and a word of letters alone that sets nothing; a noun that is set to what opens with a bracket;
+    a noun, not of a password, that is set to less than the eight characters of a secret.
     It knows no more than `right_of`, only sooner: prose and code have such places by the thousand.
     """
+    nouns = nouns_of(rules, root)
     links = {re.split(r"[^a-z]", str(link))[0] for link in rules["links"]} - {""}
     setting = "|".join(sorted({*links, "for", "of", "on", "to", "in"}))
-    return re.compile(
-        rf"(?:{'|'.join(nouns_of(rules, root))})s?[ \t]"
-        rf"(?!(?:{setting})(?![a-z])|value|access|key|token|secret|word|phrase|code)"
-        r"[a-z]{1,60}[.,;:)]{0,2}(?!\S)",
-        re.I | re.A,
+    schemes = longest_of(map(str, headers["schemes"]))
+    said = (
+        rf"[ \t](?!(?:{setting})(?![a-z])|value|access|key|token|secret|word|phrase|code)"
+        r"[a-z]{1,60}[.,;:)]{0,2}(?!\S)"
     )
+    given = r"[\[({<]"
+    if not any(map(of_password, nouns)):
+        given += rf"|(?!{schemes}[ \t])\w[^{_ENDS}]{{0,6}}(?=[{_ENDS}])"
+    # A name in capitals may be one of the shell, whose values end elsewhere.
+    noun = rf"(?:{'|'.join(nouns)})s?"
+    return re.compile(rf"{noun}{said}|(?=(?-i:[a-z])){noun}{_SET}(?:{given})", re.I | re.A)
+
+
+def of_password(noun: str) -> bool:
+    """Whether a noun speaks of a password, which may be short and simple."""
+    return noun.startswith(PASSWORD_NOUNS) and not noun.startswith("passkey")
 
 
 def right_of(rules: Mapping[str, Any], headers: Mapping[str, Any], root: str) -> re.Pattern[str]:
@@ -64,7 +81,7 @@ def right_of(rules: Mapping[str, Any], headers: Mapping[str, Any], root: str) ->
         rf"{_CLOSE}{_REMARK}{_CLOSE}{any_soon}"
         r"(?:"
         rf"(?P<set>{sign_soon}(?:"
-        r"[ \t]{0,40}\??:[ \t]{0,8}[A-Za-z_][\w\[\]|., ?]{0,30}?[ \t]{0,4}=(?![=>])[ \t]{0,8}"
+        rf"{_ANNOTATED}"
         r"|[ \t]{0,40}(?:=>|:=|->|→|===?|[:：＝=])[ \t]{0,40}(?:\r?\n[ \t]{1,40}(?=[^\s:]{8,}(?:\s|\Z)))?)"
         rf"|{value_soon}"
         r"[\"']?[ \t]{0,4},?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?[ \t]{0,4}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,8}"

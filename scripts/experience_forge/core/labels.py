@@ -17,7 +17,6 @@ _SHORT_NAME = 24
 _NAME_SET = frozenset(_NAME_CHARS)
 _KEY_COMPOUND = re.compile(r"key[_\-. ]?(?:secret|token)", re.I | re.A)
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", re.A)
-_PASSWORD_NOUNS = ("pass", "pw", "psw", "pswd", "kenn", "contra", "motde", "cred")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》"}
 _SHELL_NAME = re.compile(
     r"(?:^|[\n;&|]|\\n)[ \t>$#-]{0,12}(?:export |set |ENV |ARG |env |setx |declare -x |\$env:|\$Env:)?\Z",
@@ -64,7 +63,6 @@ class Labels:
         self.not_before = frozenset(str(word) for word in rules["not_before"])
         # The same few names come again and again in one text.
         self._secret_name = functools.lru_cache(maxsize=4096)(self._name_of_secret)
-        self._may_be_named = functools.lru_cache(maxsize=4096)(self._some_noun_fits)
         self.header_names = frozenset(headers["names"])
         self.cookie_plain = frozenset(headers["cookie_plain"])
         self.zh_pivots = _pivots(rules["zh"])
@@ -92,14 +90,9 @@ class Labels:
         self.right = {
             root: label_patterns.right_of(rules, headers, root) for root in (*self.roots, *self.rest_roots)
         }
-        self.idle_right = {root: label_patterns.idle_right_of(rules, root) for root in self.right}
-        self.nouns = {root: label_patterns.nouns_of(rules, root) for root in self.right}
-        self.nouns["key"] = ["key"]  # `_KEY_COMPOUND` knows the others.
-        self.header_lefts = frozenset(
-            (root, name[: hit.start()])
-            for root in self.right
-            for name in self.header_names
-            for hit in re.finditer(re.escape(root), name)
+        self.idle_right = {root: label_patterns.idle_right_of(rules, headers, root) for root in self.right}
+        self.key_headers = frozenset(
+            name[: hit.start()] for name in self.header_names for hit in re.finditer("key", name)
         )
         self.zh_right = label_patterns.right_of_chinese(rules)
         self.zh_next = label_patterns.behind_chinese(rules)
@@ -150,19 +143,17 @@ class Labels:
             place = text.find(pivot, place + 1)
 
     def _named(self, text: str, place: int, root: str) -> Sequence[Found]:
-        before = text[max(0, place - _NAME_BACK) : place]
-        left = before[len(before.rstrip(_NAME_CHARS)) :] if before[-1:] in _NAME_SET else ""
-        prior = _last_name(before) if root == "key" and not left else ""
-        asked = len(left) <= _SHORT_NAME and (root != "key" or not _KEY_COMPOUND.match(text, place))
-        if asked and not self._may_be_named(root, left, prior):
+        # Most keys are those of something else; of the other names most are set to nothing.
+        if root == "key" and not self._may_be_key(text, place):
             return ()
         if self.idle_right[root].match(text, place):
             return ()
         match = self.right[root].match(text, place)
         if match is None:
             return ()
+        left, prior = _left_of(text, place, root)
         noun = match["noun"].lower()
-        if before.endswith("${" + left):
+        if text.endswith("${", 0, place - len(left)):
             return ()
         header = (left + match["noun"]).lower().lstrip("-.") in self.header_names and match[
             "set"
@@ -171,10 +162,14 @@ class Labels:
             return ()
         return self._value(text, place - len(left), match, noun, left, header)
 
-    def _some_noun_fits(self, root: str, left: str, prior: str) -> bool:
-        """Whether what stands left can belong to a secret's name or a header's, whatever noun begins with the root."""
-        return (root, left.lower().lstrip("-.")) in self.header_lefts or any(
-            self._name_of_secret(left, prior, noun) for noun in self.nouns[root]
+    def _may_be_key(self, text: str, place: int) -> bool:
+        """Whether the key at a place may be one that the rules look for: by what stands left of it alone."""
+        left, prior = _left_of(text, place, "key")
+        return (
+            len(left) > _SHORT_NAME
+            or self._secret_name(left, prior, "key")
+            or left.lower().lstrip("-.") in self.key_headers
+            or _KEY_COMPOUND.match(text, place) is not None
         )
 
     def _name_of_secret(self, left: str, prior: str, noun: str) -> bool:
@@ -254,7 +249,7 @@ class Labels:
             and (noun == "pass" or _KEYWORD.match(value))
         ):
             return False
-        password = noun.startswith(_PASSWORD_NOUNS) and not noun.startswith("passkey")
+        password = label_patterns.of_password(noun)
         if noun in ("auth", "authorization", "bearer", "jwt") and not header:
             return plausible.random_looking(value) and len(value) >= 16
         if header:
@@ -371,15 +366,21 @@ def _pivots(words: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
     return pivots
 
 
-def _last_name(before: str) -> str:
+def _left_of(text: str, place: int, root: str) -> tuple[str, str]:
+    """The part of a name that stands left of a root, and the word before a key that has none."""
+    before = text[max(0, place - _NAME_BACK) : place]
+    if before[-1:] in _NAME_SET:
+        return before[len(before.rstrip(_NAME_CHARS)) :], ""
+    if root != "key":
+        return "", ""
     before = before.rstrip(" ")
-    return before[len(before.rstrip(_NAME_CHARS)) :]
+    return "", before[len(before.rstrip(_NAME_CHARS)) :]
 
 
 def _kind(noun: str, header: bool) -> str:
     if header:
         return "header"
-    if noun.startswith(_PASSWORD_NOUNS):
+    if noun.startswith(label_patterns.PASSWORD_NOUNS):
         return "password"
     return (
         "token"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from .labels import Found
 
@@ -18,15 +18,15 @@ _PEM_BODY = re.compile(
 _PEM_LINE = re.compile(r"[\s>|]*[A-Za-z0-9+/=]{4,100}[\s\\n]*\Z", re.A)
 
 
-WORDS = ("PRIVATE KEY", "Private-Lines: ")
+_WORDS = ("PRIVATE KEY", "Private-Lines: ")
 """What stands at the head of every private key."""
 
 
-def find(text: str, places: Mapping[str, Sequence[int]]) -> Iterator[Found]:
-    """The bodies of all private keys; `places` are those of `WORDS`."""
+def find(text: str) -> Iterator[Found]:
+    """The bodies of all private keys."""
     done = 0
-    for word in WORDS:
-        for place in places.get(word, ()):
+    for word in _WORDS:
+        for place in _places(text, word):
             line = max(0, place - 60)
             begin = text.rfind("-BEGIN ", line, place) if word == "PRIVATE KEY" else place
             begin = text.rfind("- BEGIN ", line, place) if begin < 0 else begin
@@ -42,6 +42,13 @@ def find(text: str, places: Mapping[str, Sequence[int]]) -> Iterator[Found]:
                             yield Found(start, stop, "private-key")
             elif end_mark >= 0 and text[end_mark - 5 : end_mark].count("-") >= 4:
                 yield from _pem_tail(text, end_mark, done)
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    place = text.find(word)
+    while place >= 0:
+        yield place
+        place = text.find(word, place + 1)
 
 
 def _pem_tail(text: str, place: int, done: int) -> Iterator[Found]:

@@ -10,11 +10,11 @@ import bisect
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import addresses, literal_search, pem, plausible, runs
+from . import addresses, literal_search, pem, plausible, portions, runs
 from .labels import SLASH, Found, Labels
 from .personal import Personal
 
@@ -37,6 +37,14 @@ _RANK = {
     "api-key": 2,
     "email": 4,
 }
+
+
+@dataclass(frozen=True)
+class Readers:
+    """`count` processes; `read` has them read portions of a text that has these gates (see `find_in`)."""
+
+    count: int
+    read: Callable[[Sequence[str], frozenset[str]], Iterable[list[Found]]]
 
 
 @dataclass(frozen=True)
@@ -75,10 +83,11 @@ class Rules:
         for rule in data["marks"]:
             self._add_mark(rule)
         self.scans = [rule for rule in self.marks if "scan" in rule]
+        self.gates = frozenset(rule["gate"] for rule in self.marks if "gate" in rule)
         searched: list[tuple[str, bool, Mapping[str, Any] | str]] = [
             *((literal, bool(rule.get("lower")), rule) for rule in self.marks for literal in rule.get("find", ())),
             *((root, True, root) for root in (*self.labels.right, SLASH)),
-            *((word, False, word) for word in (*pem.WORDS, *self.personal.heads)),
+            *((word, False, word) for word in self.personal.heads),
         ]
         self.literals = literal_search.Literals(searched)
         self.tokens: dict[str, list[_Token]] = {}
@@ -110,13 +119,16 @@ class Rules:
         self.tokens.setdefault(token.head[max(0, token.turn - 2) : token.turn + 1], []).append(token)
 
 
-def redact(text: str, rules: Rules, key: bytes) -> Redacted:
+def redact(text: str, rules: Rules, key: bytes, readers: Readers | None = None) -> Redacted:
     """Replace each secret by `[redacted:<kind>:<8 hex>]`; the hex is a keyed hash of the value.
 
     The same value gives the same mark under the same key, so two mentions can still be joined.
     A text without findings comes back as it was; redacting twice changes nothing more.
+
+    Args:
+        readers: what reads a large text; without them it is read here.
     """
-    spans = _merged(_unmarked(text, list(find(text, rules))))
+    spans = _merged(_unmarked(text, find(text, rules, readers)))
     if not spans:
         return Redacted(text, {}, ())
     parts: list[str] = []
@@ -157,14 +169,23 @@ class _Fingerprint:
         return known
 
 
-def find(text: str, rules: Rules) -> Iterator[Found]:
-    """All findings, in no order, perhaps overlapping."""
+def find(text: str, rules: Rules, readers: Readers | None = None) -> list[Found]:
+    """All findings, in no order, perhaps overlapping; `readers` as in `redact`."""
+    gates = frozenset(gate for gate in rules.gates if gate in text)
+
+    def read(texts: Sequence[str]) -> Iterable[list[Found]]:
+        return readers.read(texts, gates) if readers else (list(find_in(one, rules, gates)) for one in texts)
+
+    return [*pem.find(text), *portions.find(text, read, readers.count if readers else 1)]
+
+
+def find_in(text: str, rules: Rules, gates: frozenset[str]) -> Iterator[Found]:
+    """All findings but private keys in a text or a portion of one; `gates` are those that the whole text has."""
     views = literal_search.Views(text)
-    marked, named = _marked(views, rules)
+    marked, named = _marked(views, rules, gates)
     separators, capitals = runs.starts(views)
     taken: set[int] = set()
     yield from addresses.find(text, rules.placeholders, taken)
-    yield from pem.find(text, named)
     yield from _tokens(text, separators, rules)
     yield from _capitals(text, capitals, rules)
     for rule, places in marked:
@@ -175,7 +196,7 @@ def find(text: str, rules: Rules) -> Iterator[Found]:
 
 
 def _marked(
-    views: literal_search.Views, rules: Rules
+    views: literal_search.Views, rules: Rules, gates: frozenset[str]
 ) -> tuple[list[tuple[Mapping[str, Any], Iterable[int]]], dict[str, list[int]]]:
     """The rules whose literals occur, and the words of the other finders, with the places at which to try them."""
     marked: list[tuple[Mapping[str, Any], Iterable[int]]] = []
@@ -183,10 +204,10 @@ def _marked(
     for owner, places in rules.literals.places(views):
         if isinstance(owner, str):
             named[owner] = places
-        elif "gate" not in owner or owner["gate"] in views.text:
+        elif "gate" not in owner or owner["gate"] in gates:
             marked.append((owner, places))
     for rule in rules.scans:
-        if rule["gate"] in views.text:
+        if rule["gate"] in gates:
             marked.append((rule, (match.start() for match in _compiled(rule["scan"]).finditer(views.text))))
     return marked, named
 

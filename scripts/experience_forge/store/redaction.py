@@ -25,9 +25,9 @@ def clean(text: str) -> tuple[str, dict[str, int]]:
         Refused: when the key can't be read or made.
     """
     # Its patterns take as long to compile as a small command takes: most commands keep no text.
-    from ..core import redact
+    from ..core import portions, redact
 
-    done = redact.redact(text, rules(), key())
+    done = redact.redact(text, rules(), key(), _readers() if len(text) >= portions.LARGE else None)
     return done.text, dict(done.counts)
 
 
@@ -48,6 +48,13 @@ def _clean_value(value: Any, counts: dict[str, int]) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_clean_value(item, counts) for item in value)
     return value
+
+
+def _readers() -> redact.Readers | None:
+    # What runs processes takes longer to import than a short text takes to redact.
+    from . import redaction_pool
+
+    return redaction_pool.readers(rules)
 
 
 @functools.cache

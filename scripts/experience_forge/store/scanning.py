@@ -6,12 +6,10 @@ delete their transcripts. On large amounts several processes read side by side.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +18,13 @@ from typing import Any
 from ..core import findings, scoring
 from ..core.findings import Finding
 from ..errors import ForgeError
-from . import evidence, files, readers, session_signals
+from . import evidence, files, processes, readers, session_signals
 from .home import Home
 
 NAME = "scan.db"
 VERSION = 5
 PARALLEL_BYTES = 48 << 20
 """Below this much to read a second process costs more than it gains."""
-PROCESSES = 4
-"""At most this many side by side: somebody waits for the first scan, and each takes 26 MB."""
 ROWS_HELD = 256
 KEPT_A_SESSION = 20
 STATE_LIMIT = 200_000
@@ -192,16 +188,11 @@ def read_one(path: str, state: str) -> tuple[str, Scanned, str]:
 def _read(todo: Sequence[tuple[str, int]], states: dict[str, str], size: int) -> Iterator[tuple[str, Scanned, str]]:
     names = [path for path, _ in sorted(todo, key=lambda item: -item[1])]
     given = [states.get(path, "") for path in names]
-    if size < PARALLEL_BYTES or (os.cpu_count() or 1) < 2 or len(names) < 2:
+    if size < PARALLEL_BYTES or processes.cores() < 2 or len(names) < 2:
         yield from map(read_one, names, given)
         return
-    # Nothing that reading makes points in circles; looking for circles takes a twentieth of the time.
-    with ProcessPoolExecutor(max_workers=_processes(), initializer=gc.disable) as pool:
-        yield from pool.map(read_one, names, given, chunksize=max(1, min(16, len(names) // 16)))
-
-
-def _processes() -> int:
-    return max(2, min(PROCESSES, os.cpu_count() or 1))
+    each = max(1, min(16, len(names) // 16))
+    yield from processes.spread(read_one, names, given, count=processes.cores(), each=each)
 
 
 def _resumed(state: str) -> tuple[readers.Position | None, Any]:
