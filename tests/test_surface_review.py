@@ -239,6 +239,30 @@ def test_a_key_typed_before_the_text_was_shown_decides_nothing(drafted, key):
     terminal.send("c")
     terminal.send(key)
     terminal.expect("typed before this text was shown")
+    terminal.seen = terminal.seen.partition("once more, please.")[2]
+    terminal.expect("> ")
     assert len(proposals.all(home.current())) == 1
     terminal.send("c")
     assert terminal.end() == 0 and "2 confirmed, 0 discarded" in terminal.seen
+
+
+@pytest.mark.parametrize(("verb", "yes"), [("confirm", "y"), ("review", "c"), ("forget", "{id}")])
+def test_an_answer_typed_before_the_question_decides_nothing(drafted, verb, yes):
+    """What was typed while the command was still starting is no answer to a text that nobody had seen."""
+    name = "use-pnpm-in-the-shop"
+    if verb == "forget":
+        confirm(entry(name))
+    else:
+        drafted("Use pnpm in the shop")
+    given = {"review": [], "forget": [name]}
+    if verb == "confirm":
+        given["confirm"] = [name, "--digest", proposals.load(home.current(), name).digest]
+    terminal = Terminal([verb, *given[verb]])
+    terminal.send(yes.format(id=name))
+    terminal.expect("once more, please.")
+    terminal.seen = terminal.seen.partition("once more, please.")[2]
+    terminal.expect({"confirm": "[y/N]", "review": "> ", "forget": "to go on: "}[verb])
+    assert len(entries.load_all(home.current()).entries) == (verb == "forget")
+    terminal.send(yes.format(id=name))
+    assert terminal.end() == 0
+    assert len(entries.load_all(home.current()).entries) == (verb != "forget")

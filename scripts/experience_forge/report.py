@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from io import UnsupportedOperation
 from typing import Any, TextIO
 
 from .core import layout
@@ -190,6 +191,15 @@ class Output:
         answer = self.stdin.readline()
         return answer.strip() if answer else None
 
+    def ask_for_consent(self, question: str) -> str | None:
+        """As `ask`, below a text that was just shown: a line typed before that decides nothing."""
+        while True:
+            early = self.typed_ahead
+            answer = self.ask(question)
+            if answer is None or not early:
+                return answer
+            self.talk(self.text("review.typed_ahead"))
+
     @property
     def typed_ahead(self) -> bool:
         """Whether a person has typed a line already that nothing has asked for yet."""
@@ -258,7 +268,10 @@ def _waits(stream: TextIO) -> bool:
         import msvcrt
 
         return bool(msvcrt.kbhit())  # type: ignore[attr-defined,unused-ignore]
-    return bool(select.select([stream], [], [], 0)[0])
+    try:
+        return bool(select.select([stream], [], [], 0)[0])
+    except UnsupportedOperation:
+        return False  # Not of the system: nobody can type into it beforehand.
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -131,7 +131,7 @@ def _by_terminal(home: Home, args: argparse.Namespace, out: Output) -> tuple[Pro
     for warning in _warnings(proposal):
         out.talk(out.text("draft.warning", warning=visible.escape(warning)))
     out.talk(out.text("review.digest", digest=proposal.digest[:16]))
-    if (out.ask(out.text("confirm.question")) or "").lower() not in ("y", "yes", "是"):
+    if (out.ask_for_consent(out.text("confirm.question")) or "").lower() not in ("y", "yes", "是"):
         raise NeedsConsent(out.text("confirm.declined", id=args.id))
     return proposal, Consent("terminal", journal.now(), "terminal")
 

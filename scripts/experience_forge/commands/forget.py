@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     _tell_kin(plan, plan.kin, out)
     every = " ".join((args.id, *plan.kin))
     asked = "forget.question_kin" if plan.kin else "forget.question"
-    answer = out.ask(out.text(asked, id=args.id, count=len(plan.files), all=every))
+    answer = out.ask_for_consent(out.text(asked, id=args.id, count=len(plan.files), all=every))
     if answer is None:
         raise NeedsConsent(Text("errors.forget_person", id=args.id), Text("errors.own_terminal"))
     chosen = answer.split()

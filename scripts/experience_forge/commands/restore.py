@@ -61,7 +61,7 @@ def _consent(backup: archive.Backup, out: Output) -> None:
     client = ancestry.client_above(os.environ)
     if client:
         raise NeedsConsent(Text("errors.restore_below", client=client), Text("errors.own_terminal_or_merge"))
-    answer = out.ask(out.text("restore.question", files=len(backup.contents), entries=len(backup.entries)))
+    answer = out.ask_for_consent(out.text("restore.question", files=len(backup.contents), entries=len(backup.entries)))
     if answer is None:
         what = Text("errors.restore_person")
         raise NeedsConsent(what, Text("errors.own_terminal_or_merge"))

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     for number, proposal in enumerate(chosen, 1):
         change = out.word("change", proposal.change)
         out.line(out.text("review.heading", number=number, count=len(chosen), id=_named(proposal), change=change))
-        answer, last = _one(where, proposal, last, failed, number > 1, out)
+        answer, last = _one(where, proposal, last, failed, out)
         if answer == "q":
             break
         counts[answer] += 1
@@ -77,20 +77,17 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return EXIT_REFUSED if failed else EXIT_DONE
 
 
-def _one(
-    where: Home, proposal: Proposal, last: str, failed: set[str], follows: bool, out: Output
-) -> tuple[str, str]:
+def _one(where: Home, proposal: Proposal, last: str, failed: set[str], out: Output) -> tuple[str, str]:
     """Present one proposal until it is decided; returns the key that decided it, and what was done in one line.
 
     Args:
         last: what was done before, to be said again above the keys when a long text has moved it away.
         failed: ids of proposals whose confirmation failed and was not made good; kept up to date here.
-        follows: another one was shown before: a key that waits already was meant for that.
     """
     shown, early = "", False
     while True:
         if proposal.digest != shown:
-            early = (follows or bool(shown)) and out.typed_ahead
+            early = out.typed_ahead
             rows = _present(where, proposal, out)
             shown = proposal.digest
             if last and rows >= out.height - 2:
