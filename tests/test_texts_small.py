@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import string
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from experience_forge import cli
+from experience_forge import cli, wording
 from experience_forge.core import codec
+from experience_forge.errors import Text
 from experience_forge.model import Cite, Track
-from experience_forge.store import config, files, home, journal, proposals, templates
+from experience_forge.store import config, files, home, journal, proposals, ruleset, templates
 from helpers import entry
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,3 +66,16 @@ def test_an_eval_without_its_data_is_one_line(tmp_path):
     command = [sys.executable, str(ROOT / "tests" / "run.py"), "eval", "recall", "--data", str(tmp_path / "nope")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "nope" in done.stderr
+
+
+def test_one_of_a_thing_is_said_in_the_singular():
+    """A count and its unit agree in English, in messages, errors and the installer's lines alike."""
+    texts = ruleset.messages("en")
+    assert "and 1 file for good" in texts["forget.question"].format(id="use-pnpm", count=1)
+    assert "and 2 files for good" in texts["forget.question"].format(id="use-pnpm", count=2)
+    assert str(Text("errors.no_candidate", count=1, number=3)) == "there is no number 3 among 1 candidate"
+    assert wording.Sentence("{path!r}: {share:.2f} {{x}}").format(path="a", share=0.5) == "'a': 0.50 {x}"
+    for language in ("en", "zh"):
+        for name, text in ruleset.messages(language).items():
+            specs = [spec for _, _, spec, _ in string.Formatter().parse(text) if spec and "|" in spec]
+            assert all(language == "en" and spec.count("|") == 1 for spec in specs), name

@@ -8,12 +8,34 @@ Each line of those files is `name: {"en": "...", "zh": "..."}`, which is YAML an
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 ENGLISH = "en"
 COMMAS = {"en": ", ", "zh": "、"}
+
+
+class Sentence(str):
+    """A text with `{name}` fields; `{count:file|files}` is `1 file`, and `2 files`."""
+
+    __slots__ = ()
+
+    def format(self, *args: object, **fields: object) -> str:
+        """The text with its fields filled in."""
+        return _COUNTED.vformat(self, args, fields)
+
+
+class _Counted(string.Formatter):
+    def format_field(self, value: object, format_spec: str) -> str:
+        one, counts, many = format_spec.partition("|")
+        if counts:
+            return f"{value} {one if str(value) == '1' else many}"
+        return str(super().format_field(value, format_spec))
+
+
+_COUNTED = _Counted()
 
 
 @dataclass(frozen=True, init=False)
@@ -50,7 +72,7 @@ def shown(value: object, language: str) -> str:
     for chosen in (language, ENGLISH):
         try:
             fields = {field: shown(item, chosen) for field, item in value.fields.items()}
-            return sentences(file)[name][chosen].format_map(fields)
+            return Sentence(sentences(file)[name][chosen]).format(**fields)
         except Exception:
             # An error must be told even when the file that words it is damaged.
             continue

@@ -10,6 +10,7 @@ import yaml
 
 from ..core import tuning as core_tuning
 from ..errors import Invalid, Text
+from ..wording import Sentence
 from . import files
 from .home import Home, current, skill_folder
 
@@ -78,14 +79,14 @@ def load_file(path: Path) -> dict[str, Any]:
 
 
 @functools.cache
-def messages(language: str) -> dict[str, str]:
+def messages(language: str) -> dict[str, Sentence]:
     """All message texts in one language, by id `<file>.<name>`, from `rules/messages/*.yaml`.
 
     Each file maps a name to `{en: text, zh: text}`. Those of errors are `wording`'s, read when one is shown.
     """
-    texts: dict[str, str] = {}
+    texts: dict[str, Sentence] = {}
     paths = (skill_folder() / "rules" / "messages").glob("*.yaml")
     for path in sorted(path for path in paths if not path.stem.startswith("errors")):
         for name, versions in load_file(path).items():
-            texts[f"{path.stem}.{name}"] = str(versions[language])
+            texts[f"{path.stem}.{name}"] = Sentence(versions[language])
     return texts
