@@ -357,7 +357,7 @@ def test_the_table_of_all_entries_says_what_remains_unknowable(stored, tmp_path,
     assert document["cost"] == {"withheld": 1, "came_back": 1}
     assert document["unknowable"] == {"untestable": 1, "untested": 0, "never": 1}
     text = run(capsys, "effect")[1]
-    assert "withheld 1 times, came back 1 times" in text and "Remains unknowable: 1 can't be tested" in text
+    assert "withheld 1 time, came back 1 time" in text and "Remains unknowable: 1 can't be tested" in text
 
 
 def test_a_profile_entry_is_never_under_test(capsys):
@@ -396,7 +396,7 @@ def test_a_session_before_the_confirmation_says_nothing_of_a_trigger(stored, cap
     spool.append(str(home.root), "old", {"what": "state", "state": "ended", "at": "2020-01-01T00:00:00Z"})
     assert "No session has run since" in run(capsys, "effect", "npm-eacces")[1]
     spool.append(str(home.root), "new", {"what": "state", "state": "ended"})
-    assert "Never matched in 1 sessions" in run(capsys, "effect", "npm-eacces")[1]
+    assert "Never matched in 1 session." in run(capsys, "effect", "npm-eacces")[1]
 
 
 def test_an_entry_leaves_the_index_when_holdouts_begin_and_comes_back_when_they_end(stored, tmp_path, monkeypatch):

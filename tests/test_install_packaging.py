@@ -49,7 +49,7 @@ def test_texts_of_the_installer():
     """Both languages have every text, with the same fields."""
     voice = Voice(ROOT / "rules")
     for name, texts in voice._texts.items():
-        fields = [set(re.findall(r"{(\w+)}", texts[language])) for language in ("en", "zh")]
+        fields = [set(re.findall(r"{(\w+)[:}]", texts[language])) for language in ("en", "zh")]
         assert fields[0] == fields[1] and all(texts.values()), name
     folder = ROOT / "scripts" / "experience_forge" / "installer"
     source = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))

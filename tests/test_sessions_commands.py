@@ -73,7 +73,7 @@ def test_signals_names_damaged_lines_and_goes_on(tmp_path, capsys):
     path = rework().write(tmp_path / "s.jsonl")
     path.write_text('{"type":"user","mess\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
     code, out, err = run(capsys, "signals", str(path))
-    assert code == 0 and "rework" in out and "1 line(s)" in err and ": 1;" in err
+    assert code == 0 and "rework" in out and "1 line can't" in err and ": 1;" in err
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,10 @@ def test_an_eval_without_its_data_is_one_line(tmp_path):
 def test_one_of_a_thing_is_said_in_the_singular():
     """A count and its unit agree in English, in messages, errors and the installer's lines alike."""
     texts = ruleset.messages("en")
-    assert "and 1 file for good" in texts["forget.question"].format(id="use-pnpm", count=1)
-    assert "and 2 files for good" in texts["forget.question"].format(id="use-pnpm", count=2)
+    for count, said in ((1, "and 1 file for good"), (2, "and 2 files for good")):
+        assert said in wording.filled(texts["forget.question"], {"id": "use-pnpm", "count": count})
     assert str(Text("errors.no_candidate", count=1, number=3)) == "there is no number 3 among 1 candidate"
-    assert wording.Sentence("{path!r}: {share:.2f} {{x}}").format(path="a", share=0.5) == "'a': 0.50 {x}"
+    assert wording.filled("{path!r}: {share:.2f} {{x}}", {"path": "a", "share": 0.5}) == "'a': 0.50 {x}"
     for language in ("en", "zh"):
         for name, text in ruleset.messages(language).items():
             specs = [spec for _, _, spec, _ in string.Formatter().parse(text) if spec and "|" in spec]

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from .core import layout
 from .fast import visible
+from .wording import filled
 
 SCHEMA_VERSION = 1
 PROGRESS_AFTER_SECONDS = 0.5
@@ -96,7 +97,7 @@ class Output:
         Raises:
             KeyError: when no such message exists (a bug).
         """
-        return self.texts[name].format(**values)
+        return filled(self.texts[name], values)
 
     def word(self, kind: str, value: str) -> str:
         """A word of our own in the user's language, as `rules/messages/words.yaml` has it; else as it is.

@@ -17,14 +17,9 @@ ENGLISH = "en"
 COMMAS = {"en": ", ", "zh": "、"}
 
 
-class Sentence(str):
-    """A text with `{name}` fields; `{count:file|files}` is `1 file`, and `2 files`."""
-
-    __slots__ = ()
-
-    def format(self, *args: object, **fields: object) -> str:
-        """The text with its fields filled in."""
-        return _COUNTED.vformat(self, args, fields)
+def filled(text: str, fields: Mapping[str, object]) -> str:
+    """A text with its `{name}` fields filled in; `{count:file|files}` is `1 file`, and `2 files`."""
+    return _COUNTED.vformat(text, (), fields)
 
 
 class _Counted(string.Formatter):
@@ -72,7 +67,7 @@ def shown(value: object, language: str) -> str:
     for chosen in (language, ENGLISH):
         try:
             fields = {field: shown(item, chosen) for field, item in value.fields.items()}
-            return Sentence(sentences(file)[name][chosen]).format(**fields)
+            return filled(sentences(file)[name][chosen], fields)
         except Exception:
             # An error must be told even when the file that words it is damaged.
             continue

@@ -15,7 +15,7 @@ from typing import TextIO
 
 from ..core import layout
 from ..store import files
-from ..wording import Sentence
+from ..wording import filled
 
 
 class Voice:
@@ -36,7 +36,7 @@ class Voice:
 
     def text(self, name: str, /, **values: object) -> str:
         """One text with its fields filled in."""
-        return Sentence(self._texts[name][self.language]).format(**values)
+        return filled(self._texts[name][self.language], values)
 
     def line(self, name: str, /, **values: object) -> None:
         """A line of result."""

@@ -12,6 +12,7 @@ from typing import Any
 from ..core import backtest, conditions, history
 from ..errors import Invalid, Refused
 from ..model import Condition, Entry, Event, SessionInfo
+from ..wording import filled
 from . import condition_rules, files, freshness, positions, readers, redaction, ruleset, spelling_rules
 from .home import Home
 
@@ -178,18 +179,17 @@ def say(report: backtest.Report, texts: Mapping[str, str]) -> str:
     if report.state == "no_sessions":
         parts.append(texts["effect.backtest_no_sessions"])
     elif report.state == "never":
-        parts.append(texts["effect.backtest_never"].format(sessions=report.sessions))
+        parts.append(filled(texts["effect.backtest_never"], {"sessions": report.sessions}))
     else:
         counts = {"fired": len(report.fired), "sessions": report.sessions, "in_time": report.in_time}
         name = "effect.backtest_fired" if report.has_falsifier else "effect.backtest_fired_untestable"
-        parts.append(texts[name].format(followed=report.followed, **counts))
+        parts.append(filled(texts[name], {"followed": report.followed, **counts}))
         if report.has_falsifier and report.misplaced:
             first = report.misplaced[0]
-            parts.append(texts["effect.backtest_misplaced"].format(
-                count=len(report.misplaced), session=first.session[:8], line=first.line
-            ))
+            misplaced = {"count": len(report.misplaced), "session": first.session[:8], "line": first.line}
+            parts.append(filled(texts["effect.backtest_misplaced"], misplaced))
         if report.state == "most":
             parts.append(texts["effect.backtest_most"])
     if report.unreadable:
-        parts.append(texts["effect.backtest_unreadable"].format(count=len(report.unreadable)))
+        parts.append(filled(texts["effect.backtest_unreadable"], {"count": len(report.unreadable)}))
     return " ".join(parts) if " " in texts["effect.backtest_most"] else "".join(parts)

@@ -9,6 +9,7 @@ from ..core.effect import Tally
 from ..core.verdicts import Verdict
 from ..fast import coin as fast
 from ..model import Entry
+from ..wording import filled
 from . import condition_rules, config, effects, entries, files, freshness, ruleset
 from .home import Home
 
@@ -64,10 +65,10 @@ def ask(home: Home, stored: Iterable[Entry], tallies: effects.Tallies) -> str:
         return ""
     first = max(ready, key=lambda entry: met[entry.id])
     text = ruleset.messages(config.loaded_language(home))["effect.question"]
-    files.write_text(path, f"{first.id}\t{text.format(id=first.id, count=met[first.id])}\n")
+    files.write_text(path, f"{first.id}\t{filled(text, {'id': first.id, 'count': met[first.id]})}\n")
     return first.id
 
 
 def say(found: Verdict, language: str) -> str:
     """A verdict in words."""
-    return ruleset.messages(language)[f"effect.verdict_{found.name}"].format(**found.values)
+    return filled(ruleset.messages(language)[f"effect.verdict_{found.name}"], found.values)

@@ -10,7 +10,6 @@ import yaml
 
 from ..core import tuning as core_tuning
 from ..errors import Invalid, Text
-from ..wording import Sentence
 from . import files
 from .home import Home, current, skill_folder
 
@@ -79,14 +78,14 @@ def load_file(path: Path) -> dict[str, Any]:
 
 
 @functools.cache
-def messages(language: str) -> dict[str, Sentence]:
+def messages(language: str) -> dict[str, str]:
     """All message texts in one language, by id `<file>.<name>`, from `rules/messages/*.yaml`.
 
     Each file maps a name to `{en: text, zh: text}`. Those of errors are `wording`'s, read when one is shown.
     """
-    texts: dict[str, Sentence] = {}
+    texts: dict[str, str] = {}
     paths = (skill_folder() / "rules" / "messages").glob("*.yaml")
     for path in sorted(path for path in paths if not path.stem.startswith("errors")):
         for name, versions in load_file(path).items():
-            texts[f"{path.stem}.{name}"] = Sentence(versions[language])
+            texts[f"{path.stem}.{name}"] = str(versions[language])
     return texts
