@@ -34,6 +34,8 @@ GROUPS = (
 """All verbs that are for people, in the order in which one needs them."""
 DISK = ("disk is full", "disk I/O error", "readonly database", "unable to open database")
 """What SQLite says when the disk failed, not we."""
+QUOTED = re.compile(r"[A-Za-z0-9_+/=.\-]{12}|[^\W\d_]{2,}\W{0,3}[:=：＝是]|密|口令|令牌|passw", re.I)
+"""What an error that quotes a secret has in it, and many another: whether the rules are worth loading."""
 LONG = re.compile(r"(\S{120})\S{180,}(\S{60})")
 """A word that no id and hardly a path is: an error names its ends."""
 
@@ -168,14 +170,28 @@ def _run(given: list[str]) -> int:
 
 
 def _tell(error: ForgeError, as_json: bool) -> None:
+    what, *faults = _clean([error.what, *error.faults])
     if as_json:
-        Output(as_json=True).data({"error": {"what": error.what, "hint": error.hint, "faults": list(error.faults)}})
-    lines = [f"experience-forge: {error.what}", *(f"  - {fault}" for fault in error.faults)]
+        Output(as_json=True).data({"error": {"what": what, "hint": error.hint, "faults": faults}})
+    lines = [f"experience-forge: {what}", *(f"  - {fault}" for fault in faults)]
     if error.hint:
         lines.append(told(Text("errors.hint", hint=error.hint)))
     for line in lines:
         # An error may quote a hostile text: what hides in it is shown, not obeyed by the terminal.
         Output().talk(LONG.sub(r"\1…\2", visible.escape(line)))
+
+
+def _clean(lines: list[str]) -> list[str]:
+    """What an error says, without the secrets that it quotes from what was handed in."""
+    if not any(map(QUOTED.search, lines)):
+        return lines
+    try:
+        from .store import redaction
+
+        return list(map(redaction.without_secrets, lines))
+    except Exception:
+        # An error must be told even when the rules can't be read.
+        return lines
 
 
 def _language() -> str:

@@ -17,7 +17,7 @@ from .clients import claude_code, client_memory
 from .core import codec, drafts, provenance, scoring, testable, tracks, vet
 from .core.drafts import DraftInput
 from .errors import Invalid, Refused, Text
-from .model import Entry, Kind, Provenance, Score, SignalKind, Source, Track
+from .model import Condition, Entry, Kind, Provenance, Score, SignalKind, Source, Track
 from .store import (
     backtest,
     condition_rules,
@@ -38,9 +38,6 @@ from .store import (
 )
 from .store.home import Home
 from .store.proposals import Proposal
-
-NEEDS_SECRET = ("title", "rule", "right_action", "steps", "how", "decision")
-"""Parts that tell somebody what to do: one that holds a secret can't be masked and stay true."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     base = entries.get(home, options.revise) if options.revise else None
     # Who edits a draft, or revises an entry, says what is in it.
     left_out = ruleset.load("tuning")["leave_out"] if base is None and not options.replace else ()
-    entry = proposed_conditions.fill(_complete(home, drafts.filled(given, left_out), options, base))
+    entry = _proposed(_complete(home, drafts.filled(given, left_out), options, base))
     entry, unbound = _bound(entry)
     entry, dropped = drafts.without(entry, left_out)
     entry, removed = _redacted(entry)
@@ -209,42 +206,30 @@ def _bound(entry: Entry) -> tuple[Entry, tuple[str, ...]]:
 
 def _redacted(entry: Entry) -> tuple[Entry, dict[str, int]]:
     """The entry without secrets and personal data, and how many of each kind were taken out."""
-    counts: dict[str, int] = {}
-    needed: list[Text] = []
-
-    def clean(name: str, text: str) -> str:
-        cleaned, found = redaction.clean(text)
-        if found and name in NEEDS_SECRET:
-            needed.append(Text("errors_entry.field_holds", name=name, kinds=sorted(found)))
-        for kind, count in found.items():
-            counts[kind] = counts.get(kind, 0) + count
-        return cleaned
-
-    cleaned = dataclasses.replace(
-        entry,
-        title=clean("title", entry.title),
-        aliases=tuple(clean("aliases", alias) for alias in entry.aliases),
-        sections=tuple((name, clean(name, text)) for name, text in entry.sections),
-        applies_when=tuple(_clean_condition(c, clean) for c in entry.applies_when),
-        fails_when=tuple(_clean_condition(c, clean) for c in entry.fails_when),
-        sources=tuple(dataclasses.replace(s, quote=clean("quote", s.quote)) for s in entry.sources),
-    )
+    cleaned, counts, needed = redaction.clean_entry(entry)
     if needed:
         raise Refused(
-            Text("errors_entry.needs_secret", title=entry.title[:60]),
-            Text("errors_entry.needs_secret_hint"), needed,
+            Text("errors_entry.needs_secret", title=cleaned.title[:60]),
+            Text("errors_entry.needs_secret_hint"),
+            [Text("errors_entry.field_holds", name=name, kinds=kinds) for name, kinds in needed.items()],
         )
     return cleaned, counts
+
+
+def _proposed(entry: Entry) -> Entry:
+    """The entry with the conditions of the episode that it quotes, but for those that only a secret could match."""
+    full = proposed_conditions.fill(entry)
+
+    def sound(name: str) -> tuple[Condition, ...]:
+        given = getattr(entry, name)
+        return tuple(c for c in getattr(full, name) if c in given or not redaction.clean_fields(c.parts())[1])
+
+    return dataclasses.replace(full, applies_when=sound("applies_when"), fails_when=sound("fails_when"))
 
 
 def _unbound(fault: str) -> Text:
     path, _, reason = fault.rpartition(": ")
     return Text("errors.field_reason", field=path, reason=Text(f"errors_entry.unbound_{reason}"))
-
-
-def _clean_condition(condition: Any, clean: Any) -> Any:
-    cleaned = {name: clean("condition", text) for name, text in condition.parts().items()}
-    return dataclasses.replace(condition, **cleaned)
 
 
 def _vetted(entry: Entry) -> list[str]:

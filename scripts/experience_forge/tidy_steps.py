@@ -139,7 +139,7 @@ def outdate(home: Home, entry_id: str, reason: str, text: Say) -> Change:
     Raises:
         Refused: when it is not active.
     """
-    base, reason = tidying.base_of(home, entry_id), reason[:300]
+    base, reason = tidying.base_of(home, entry_id), proposals.reason(reason)
     if base.entry.status is not Status.ACTIVE:
         raise Refused(
             Text("errors_entry.status_already", id=entry_id, status=Text(f"errors.status_{base.entry.status.value}")),

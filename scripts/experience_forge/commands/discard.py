@@ -28,8 +28,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     where = home.current()
     shared.begin(where)
     proposal = proposals.load(where, args.id, damaged=True)
+    reason = proposals.reason(args.reason)
     if not args.dry_run:
-        proposals.discard(where, proposal.id, args.reason[:300])
-    out.data({"discarded": proposal.id, "reason": args.reason, "dry_run": args.dry_run})
+        proposals.discard(where, proposal.id, reason)
+    out.data({"discarded": proposal.id, "reason": reason, "dry_run": args.dry_run})
     out.say("library.would_discard" if args.dry_run else "library.discarded", id=proposal.id)
     return 0

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    change = tidy_steps.outdate(where, args.id, " ".join(args.reason.split()) or out.text("tidy.user_said"), out.text)
+    change = tidy_steps.outdate(where, args.id, args.reason.strip() or out.text("tidy.user_said"), out.text)
     change = afterwards.explained(where, change)
     text = changes.render(change)
     if args.dry_run:

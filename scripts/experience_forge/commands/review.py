@@ -186,7 +186,7 @@ def _discarded(where: Home, proposal: Proposal, out: Output) -> str:
     reason = out.ask(out.text("review.reason"))
     if reason is None:
         return ""
-    proposals.discard(where, proposal.id, reason[:300])
+    proposals.discard(where, proposal.id, proposals.reason(reason))
     edits.drop(where, proposal.id)
     out.say("library.discarded", id=proposal.id)
     return out.text("library.discarded", id=proposal.id)

@@ -14,7 +14,7 @@ from ..core.changes import Change
 from ..core.scoring import family
 from ..errors import ForgeError, Usage
 from ..report import Output
-from ..store import config, home, journal, ledger, log, ruleset, session_signals, tuned
+from ..store import config, home, journal, ledger, log, proposals, ruleset, session_signals, tuned
 from ..store.launcher import confirm_command
 
 HELP = "show how suggestions and drafts fared by signal, and propose changes of weights and rules"
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    records = journal.read(where)
+    records = proposals.with_reasons(where, journal.read(where))
     ledgers = [ledger.read(where, session) for session in ledger.sessions(where)]
     tables = {
         "signals": tuning.tallies(records, ledgers), "detectors": tuning.tallies(records, ledgers, "detectors"),

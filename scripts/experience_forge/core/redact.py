@@ -27,6 +27,8 @@ _ALONE = re.compile(r"[A-Za-z0-9_\-=]", re.A)
 _MARK = re.compile(r"\[redacted:[a-z0-9\-]{2,40}:[0-9a-f]{8}\]")
 _ALNUM = re.compile(r"[A-Za-z0-9]", re.A)
 _MARK_BEFORE = re.compile(r"[A-Za-z0-9+]", re.A)
+PERSONAL = frozenset({"email", "home-name", "phone", "id-number", "card", "iban", "code"})
+"""Kinds that are personal data, and no secrets."""
 _RANK = {
     "password": 3,
     "secret": 3,

@@ -11,11 +11,12 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ..core import codec
 from ..errors import Invalid, Refused, Text
 from . import files, journal, redaction
 from .home import Home
@@ -52,7 +53,7 @@ def write(home: Home, target: Path) -> dict[str, Any]:
         contents: dict[str, bytes] = {}
         redacted: dict[str, dict[str, int]] = {}
         for name, path in _members(home):
-            data, found = _clean(files.read_bytes(path))
+            data, found = _clean(name, files.read_bytes(path))
             contents[name] = data
             if found:
                 redacted[name] = found
@@ -129,12 +130,19 @@ def _members(home: Home) -> list[tuple[str, Path]]:
     return found
 
 
-def _clean(data: bytes) -> tuple[bytes, dict[str, int]]:
+def _clean(name: str, data: bytes) -> tuple[bytes, dict[str, int]]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return data, {}
     cleaned, found = redaction.clean(text)
+    if found and name.endswith(".md"):
+        # A mark in the middle of YAML would make a text that nobody can restore.
+        with suppress(Invalid):
+            entry, counts, _ = redaction.clean_entry(codec.parse(text))
+            again = codec.render(entry)
+            codec.parse(again)
+            return again.encode("utf-8"), counts
     return (cleaned.encode("utf-8"), found) if found else (data, {})
 
 

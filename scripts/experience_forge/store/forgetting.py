@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import entries, files, journal, library, proposals
+from . import entries, files, journal, proposals
 from .home import Home
 
 
@@ -48,12 +48,13 @@ def plan(home: Home, entry_id: str) -> Plan:
     if stored is None and not open_ and not digests:
         entries.get(home, entry_id)
     touched: list[Path] = [stored.path] if stored else []
-    touched += [library.object_path(home, digest) for digest in digests if library.object_path(home, digest).exists()]
+    touched += [journal.object_path(home, digest) for digest in digests if journal.object_path(home, digest).exists()]
     touched += [path for path in _mentions(home, entry_id) if path.stem not in {p.id for p in open_}]
     for proposal in open_:
         path = proposals.text_path(home, proposal.id)
         touched += [path, path.with_suffix(".json")]
     touched += [path for path in _line_files(home) if _has_entry(path, entry_id)]
+    touched += _moved_aside(home, entry_id, digests)
     sessions = tuple(sorted({source.session for source in stored.entry.sources if source.session})) if stored else ()
     touched += [path for path in _evidence_of(home, sessions) if path not in touched]
     above = {one.entry.id: one.entry.parents for one in entries.load_all(home).entries}
@@ -137,7 +138,19 @@ def _digests(home: Home, entry_id: str) -> tuple[str, ...]:
                 if str(item["path"]).rsplit("/", 1)[-1] == f"{entry_id}.md":
                     found |= {str(item[name]) for name in ("before", "after") if item.get(name)}
             found.add(str(record.get("digest", "")))
+        elif record.get("what") == "discard" and entry_id in record.get("entries", ()):
+            found.add(str(record.get("said", "")))
     return tuple(sorted(found - {""}))
+
+
+def _moved_aside(home: Home, entry_id: str, digests: tuple[str, ...]) -> list[Path]:
+    """What `doctor --repair` moved aside and what holds this entry: of derived files all, which would be made anew."""
+    kept = home.root / "kept"
+    return [
+        path for path in files.walked(kept)
+        if "derived" in path.relative_to(kept).parts or path.stem == entry_id
+        or files.sha256(files.read_bytes(path)) in digests
+    ]  # fmt: skip
 
 
 def _line_files(home: Home) -> list[Path]:

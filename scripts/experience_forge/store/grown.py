@@ -152,7 +152,7 @@ def _fields(home: Home, key: str, sha256: str) -> Mapping[str, Any]:
     for record in reversed(journal.read(home)):
         wrote = any(f.get("path") == key and f.get("after") == sha256 for f in record.get("files", ()))
         if wrote and record.get("change") == "grow":
-            text = library.kept_text(home, str(record.get("digest", "")))
+            text = journal.kept_text(home, str(record.get("digest", "")))
             return changes.parse("grow", text).data if text else {}
     return {}
 

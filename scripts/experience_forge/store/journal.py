@@ -107,3 +107,16 @@ def _last(home: Home) -> Line | None:
 
 def _seq(line: Line) -> int:
     return int((line.record or {}).get("seq") or 0)
+
+
+def kept_text(home: Home, digest: str) -> str | None:
+    """An earlier text, or the words of a reason, by its sha256; None when it was forgotten or never kept."""
+    try:
+        return files.read_bytes(object_path(home, digest)).decode("utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def object_path(home: Home, digest: str) -> Path:
+    """Where the text with this sha256 is kept: the journal itself holds no words that could not be forgotten."""
+    return home.journal / "objects" / f"{digest}.md"

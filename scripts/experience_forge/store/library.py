@@ -102,7 +102,7 @@ def revoke(home: Home, seq: int, reason: str) -> dict[str, Any]:
             "what": "revoked", "of": seq, "proposal": record["proposal"], "reason": reason,
             "files": [{k: p[k] for k in ("key", "before", "after", "proof", "by")} | {"path": p["key"]} for p in plan],
         }
-        confirmed_text = kept_text(home, str(record["digest"])) or text
+        confirmed_text = journal.kept_text(home, str(record["digest"])) or text
         if confirmed_text:
             proposals.create(home, str(record["change"]), confirmed_text, {"revoked": reason}, str(record["proposal"]))
         return _commit(home, revoked, plan, "")
@@ -126,7 +126,7 @@ def undo_of(home: Home, seq: int) -> Change:
         key, before, after = str(item["path"]), item.get("before"), item.get("after")
         if _digest(home, key) != after:
             faults.append(Text("errors_store.undo_later", key=key))
-        writes.append(Write(key, after or "", kept_text(home, before) if before else None))
+        writes.append(Write(key, after or "", journal.kept_text(home, before) if before else None))
         if before and writes[-1].text is None:
             faults.append(Text("errors_store.undo_gone", key=key))
     if faults:
@@ -140,19 +140,6 @@ def undo_of(home: Home, seq: int) -> Change:
     kind = Text(f"errors.change_{record.get('change', record['what'])}")
     title = told(Text("errors_store.undo_title", change=kind, seq=seq, names=names))[: checks.MAX_TITLE]
     return Change("undo", title, language=wording.spoken(), data={"of": seq}, writes=tuple(writes))
-
-
-def kept_text(home: Home, digest: str) -> str | None:
-    """An earlier text of an entry by its sha256; None when it was forgotten or never kept."""
-    try:
-        return files.read_bytes(object_path(home, digest)).decode("utf-8")
-    except FileNotFoundError:
-        return None
-
-
-def object_path(home: Home, digest: str) -> Path:
-    """Where the text with this sha256 is kept for undo."""
-    return home.journal / "objects" / f"{digest}.md"
 
 
 def path_of(home: Home, key: str) -> Path:
@@ -237,7 +224,7 @@ def _commit(home: Home, record: Mapping[str, Any], plan: list[dict[str, Any]], p
     intent = home.root / f"intent-{mark}.json"
     if proposal_id:
         text = proposals.load(home, proposal_id).text
-        files.write_text(object_path(home, files.sha256(text.encode("utf-8"))), text)
+        files.write_text(journal.object_path(home, files.sha256(text.encode("utf-8"))), text)
     files.write_text(intent, json.dumps({"mark": mark, "plan": plan, "proposal": proposal_id}, ensure_ascii=False))
     written = journal.append(home, {**record, "mark": mark})
     _write_plan(home, plan)
@@ -261,13 +248,13 @@ def _keep(home: Home, key: str) -> None:
     path = path_of(home, key)
     if path.exists():
         data = files.read_bytes(path)
-        kept = object_path(home, files.sha256(data))
+        kept = journal.object_path(home, files.sha256(data))
         if not kept.exists():
             files.write_whole(kept, data)
 
 
 def _kept(home: Home, digest: str) -> str:
-    text = kept_text(home, digest)
+    text = journal.kept_text(home, digest)
     if text is None:
         raise Refused(Text("errors_store.text_gone", digest=digest[:12]), Text("errors_store.text_gone_hint"))
     return text
@@ -306,7 +293,7 @@ def _title(home: Home, item: Mapping[str, Any]) -> str:
         return ""
     for digest in (item.get("after"), item.get("before")):
         try:
-            text = kept_text(home, str(digest)) if digest else None
+            text = journal.kept_text(home, str(digest)) if digest else None
             if text:
                 return codec.parse(text).title
         except Invalid:

@@ -27,7 +27,6 @@ from . import (
     entries,
     files,
     journal,
-    library,
     measure_rules,
     readers,
     session_signals,
@@ -136,7 +135,7 @@ def _version(home: Home, one: Opportunity) -> Entry | None:
     stored = entries.find(home, one.entry)
     if stored is not None and stored.sha256 == one.sha256:
         return stored.entry
-    text = library.kept_text(home, one.sha256)
+    text = journal.kept_text(home, one.sha256)
     try:
         return codec.parse(text) if text else None
     except ForgeError:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import Invalid, Refused, Text
 from ..fast import git
-from . import files, journal
+from . import files, journal, redaction
 from .home import Home
 
 NAME_LIMIT = 80
@@ -71,7 +71,7 @@ def renamed(home: Home, project_id: str, name: str) -> Project:
         Invalid: for a name that can't be read.
     """
     name = " ".join(name.split())
-    if not 1 <= len(name) <= NAME_LIMIT or not name.isprintable():
+    if not 1 <= len(name) <= NAME_LIMIT or not name.isprintable() or redaction.clean(name)[1]:
         raise Invalid(Text("errors_store.rename"), Text("errors_store.rename_hint", limit=NAME_LIMIT))
     for project in (*all(home), current(home)):
         if project_id in project.ids or project.name == project_id:

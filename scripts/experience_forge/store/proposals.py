@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from ..core import body
 from ..errors import Invalid, Refused, Text
 from ..model import Kind
-from . import files, journal
+from . import files, journal, redaction
 from .home import Home
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -145,20 +145,49 @@ def replace(home: Home, proposal_id: str, text: str, meta: Mapping[str, Any]) ->
     return load(home, proposal_id)
 
 
-def discard(home: Home, proposal_id: str, reason: str) -> None:
-    """Take a proposal out of the inbox because the user said so; the reason is journalled.
+def reason(said: str) -> str:
+    """A reason in the user's words, as it may be kept: without secrets, on one line, not longer than 300 characters."""
+    return redaction.clean(" ".join(said.split()))[0][:300] if said.strip() else ""
+
+
+def discard(home: Home, proposal_id: str, why: str) -> None:
+    """Take a proposal out of the inbox because the user said so.
+
+    The journal, which nothing can be taken out of, holds the digest of the reason; its words can be forgotten.
+
+    Args:
+        why: a `reason`.
 
     Raises:
         Refused: when there is none.
     """
     with files.locked(home.lock):
         proposal = load(home, proposal_id, damaged=True)
+        said = files.sha256(why.encode("utf-8")) if why else ""
+        if why:
+            files.write_text(journal.object_path(home, said), why)
         journal.append(home, {
             "what": "discard", "proposal": proposal_id, "digest": proposal.digest,
-            "change": proposal.change, "reason": reason,
+            "change": proposal.change, "entries": entries_in(proposal.text), "said": said,
             **counted(proposal),
         })
         remove(home, proposal_id)
+
+
+def with_reasons(home: Home, records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Journal records, those of discards with the `reason` that was given; empty when it was forgotten."""
+    return [
+        {**record, "reason": (journal.kept_text(home, str(record["said"])) or "") if record["said"] else ""}
+        if "said" in record else dict(record)
+        for record in records
+    ]
+
+
+def entries_in(text: str) -> list[str]:
+    """Ids of the entries that a proposal is about."""
+    # YAML puts quotes round an id that reads as a number, a date or a truth value.
+    field, write = r"(?:id|entry): ['\"]?([a-z0-9-]+)['\"]?", r">>> (?:\S*/)?([^/\s]+)\.md from .*"
+    return sorted({one or other for one, other in re.findall(rf"^(?:{field}|{write})$", text, re.MULTILINE)})
 
 
 def draft_of(home: Home, entry_id: str, but: str = "") -> Proposal | None:
