@@ -304,3 +304,20 @@ def test_f1_f2_an_install_and_uninstall_cut_anywhere_is_finished_by_the_next(wha
         assert machine.settings.read_bytes().count(claude_settings.MARK.encode()) == len(claude_settings.EVENTS), where
         assert uninstall(), where
         assert machine.settings.read_bytes() == USER_SETTINGS, where
+
+
+def test_an_uninstall_that_leaves_a_file_says_why_where_errors_are(installed, capsys):
+    """A reminder that the disk does not let go: exit 1, and the reason on stderr, where a script looks for it."""
+    kept = installed.home.parent / "kept"
+    shutil.copytree(installed.home, kept, symlinks=True)
+    place, voice = target.make(ROOT, None, True, True), Voice(ROOT / "rules")
+    with faulty() as shim:
+        assert removal.uninstall(place, voice, None, False)
+    at = 1 + shim.names.index("unlink")
+    shutil.rmtree(installed.home)
+    shutil.copytree(kept, installed.home, symlinks=True)
+    capsys.readouterr()
+    with faulty(at, "EIO", False):
+        assert not removal.uninstall(place, voice, None, False)
+    said = capsys.readouterr()
+    assert str(installed.client_folder) in said.err and said.err.strip() not in said.out

@@ -158,9 +158,11 @@ def _remove_projections(target: Target, voice: Voice, one: Mapping[str, Any]) ->
         voice.talk("projections_left", reason=error.what)
         return False
     for change in done:
+        left = bool(change.note) and change.before == change.after
         if change.note:
-            voice.line("projection_note", path=change.path, note=change.note)
-        whole = whole and (change.before != change.after or not change.note)
+            # Why this run ends with 1 is told where errors are.
+            (voice.talk if left else voice.line)("projection_note", path=change.path, note=change.note)
+        whole = whole and not left
     return whole
 
 
