@@ -28,12 +28,13 @@ class Pattern:
     negated: bool
     quoted: bool
     skip_code: bool
+    fields: frozenset[str]
 
 
 class Rules:
     """Patterns, negations, package names and reasons."""
 
-    in_conditions = frozenset(("override", "own-marker", "fake-frame"))
+    in_conditions = frozenset(("override", "own-marker", "fake-frame", "concealment"))
     in_disguise = frozenset(("override", "concealment"))
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -79,6 +80,7 @@ class Rules:
             rule.get("negated") == "ok",
             rule.get("quoted") == "ok",
             rule.get("code") == "skip",
+            frozenset(rule.get("fields", ())),
         )
 
     def _expression(self, text: str) -> re.Pattern[str]:
