@@ -203,7 +203,7 @@ def _shape(field: str, text: str) -> Iterator[tuple[str, str, str]]:
 
 def _worded(field: str, text: str, rules: Rules) -> Iterator[tuple[str, str, str]]:
     """What the words say, in every reading of the text."""
-    folded = folding.fold(text)
+    folded = rules.comments.sub(lambda match: " " * len(match.group()), folding.fold(text))
     plain = _CODE.sub(lambda match: " " * len(match.group()), folded)
     for pattern in rules.patterns:
         if field == "condition" and pattern.kind not in rules.in_conditions:

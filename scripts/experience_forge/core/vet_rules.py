@@ -47,6 +47,7 @@ class Rules:
         self.not_negation = _phrases(negations["not_before"])
         self.negation_after = _phrases(negations["after"])
         self.about = _phrases(data["about"])
+        self.comments = re.compile(rf"<!--\s*{_either(data['comments'])}\s*-->", re.I)
         self.packages = frozenset(str(name) for name in data["packages"])
         self.not_typos = frozenset(str(name) for name in data["not_typos"])
 
