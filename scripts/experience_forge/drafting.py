@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import wording
 from .clients import claude_code, client_memory
-from .core import codec, drafts, provenance, scoring, testable, tracks, vet
+from .core import codec, composed, drafts, provenance, scoring, testable, tracks, vet
 from .core.drafts import DraftInput
 from .errors import Invalid, Refused, Text
 from .model import Condition, Entry, Kind, Provenance, Score, SignalKind, Source, Track
@@ -74,11 +74,11 @@ def prepare(home: Home, given: DraftInput, options: Options) -> Draft:
     base = entries.get(home, options.revise) if options.revise else None
     # Who edits a draft, or revises an entry, says what is in it.
     left_out = ruleset.load("tuning")["leave_out"] if base is None and not options.replace else ()
-    entry = _proposed(_complete(home, drafts.filled(given, left_out), options, base))
+    entry = _proposed(composed.entry(_complete(home, drafts.filled(given, left_out), options, base)))
     entry, unbound = _bound(entry)
     entry, dropped = drafts.without(entry, left_out)
     entry, removed = _redacted(entry)
-    warnings = _vetted(entry)
+    warnings = _vetted(entry, given.signals)
     entry, reason = _routed(home, entry, options, options.track or str(given.known.get("track") or ""))
     if base is None and not given.known.get("id"):
         # Only now all that a name may be made of is known: what was redacted is not in it.
@@ -232,12 +232,10 @@ def _unbound(fault: str) -> Text:
     return Text("errors.field_reason", field=path, reason=Text(f"errors_entry.unbound_{reason}"))
 
 
-def _vetted(entry: Entry) -> list[str]:
-    findings = vet.vet_entry(entry, ruleset.load("poison"), wording.spoken())
-    blocked = [
-        Text("errors.field_reason", field=f.field, reason=reason)
-        for f in findings if f.verdict == "block" for reason in f.reasons
-    ]
+def _vetted(entry: Entry, signals: Sequence[Any]) -> list[str]:
+    rules, language = ruleset.load("poison"), wording.spoken()
+    findings = (*vet.vet_entry(entry, rules, language), *vet.vet_values("signals", signals, rules, language))
+    blocked = vet.blocked(findings)
     if blocked:
         what = Text("errors_entry.draft_blocked", title=entry.title[:60])
         raise Invalid(what, Text("errors.take_out"), blocked)

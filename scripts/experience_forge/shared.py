@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import wording
 from .clients import claude_code
-from .core import changes, tracks
-from .errors import ForgeError, Refused, Text, Usage, told
+from .core import changes, tracks, vet
+from .errors import ForgeError, Invalid, Refused, Text, Usage, told
 from .model import Consent
 from .store import config, derived, entries, files, library, log, proposals, ruleset, settle, tidying
 from .store.home import Home
@@ -50,6 +51,28 @@ def begin(home: Home) -> None:
             project(home)
     except ForgeError as error:
         log.fault("settle", str(error))
+
+
+def gated(findings: Iterable[vet.Finding]) -> None:
+    """Let through what the gate found, unless something of it blocks.
+
+    Raises:
+        Invalid: with every field that blocks, and why.
+    """
+    blocked = vet.blocked(findings)
+    if blocked:
+        raise Invalid(Text("errors_entry.text_blocked"), Text("errors.take_out"), blocked)
+
+
+def gated_text(name: str, text: str) -> str:
+    """A line that a person or a model gave with a command, when it may become part of what is kept.
+
+    Raises:
+        Invalid: when the gate blocks it.
+    """
+    found = vet.vet("title", text, ruleset.load("poison"), wording.spoken())
+    gated([vet.Finding(name, found.verdict, found.reasons)])
+    return text
 
 
 def domains() -> list[str]:

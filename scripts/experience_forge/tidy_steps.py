@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from . import shared, wording
 from .clients import claude_code
-from .core import codec, merging, tidy, vet
+from .core import codec, composed, merging, tidy, vet
 from .core.changes import Change
 from .core.tidy import Step
-from .errors import ForgeError, Invalid, Refused, Text, told
+from .errors import ForgeError, Refused, Text, told
 from .model import Entry, Kind, Status, Track
 from .store import journal, proposals, redaction, ruleset, tidying
 from .store.home import Home
@@ -99,12 +99,13 @@ def doubts(home: Home, change: Change, text: Say) -> list[str]:
 
 
 def checked(written: Entry) -> Entry:
-    """A text that somebody wrote for a merged entry, when it may be proposed.
+    """A text that somebody wrote for a merged entry, composed, when it may be proposed.
 
     Raises:
         Refused: when it holds a secret.
         Invalid: when the poisoning gate blocks it.
     """
+    written = composed.entry(written)
     held: dict[str, int] = {}
     for part in (written.title, *written.aliases, *(body for _, body in written.sections)):
         held.update(redaction.clean(part)[1])
@@ -112,13 +113,7 @@ def checked(written: Entry) -> Entry:
         raise Refused(
             Text("errors_entry.holds_secret", kinds=sorted(held)), Text("errors_entry.not_the_value")
         )
-    found = vet.vet_entry(written, ruleset.load("poison"), wording.spoken())
-    blocked = [
-        Text("errors.field_reason", field=one.field, reason=reason)
-        for one in found if one.verdict == "block" for reason in one.reasons
-    ]
-    if blocked:
-        raise Invalid(Text("errors_entry.text_blocked"), Text("errors.take_out"), blocked)
+    shared.gated(vet.vet_entry(written, ruleset.load("poison"), wording.spoken()))
     return written
 
 

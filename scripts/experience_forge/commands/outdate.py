@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import shared, tidy_steps
-from ..core import changes
+from ..core import changes, composed
 from ..report import Output
 from ..store import afterwards, home
 from ..store.launcher import confirm_command
@@ -29,7 +29,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    change = tidy_steps.outdate(where, args.id, args.reason.strip() or out.text("tidy.user_said"), out.text)
+    reason = shared.gated_text("--reason", composed.line(" ".join(args.reason.split())))
+    change = tidy_steps.outdate(where, args.id, reason or out.text("tidy.user_said"), out.text)
     change = afterwards.explained(where, change)
     text = changes.render(change)
     if args.dry_run:

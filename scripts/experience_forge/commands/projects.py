@@ -28,7 +28,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    renamed = projects.renamed(where, *args.rename) if args.rename else None
+    renamed = None
+    if args.rename:
+        renamed = projects.renamed(where, *args.rename)
+        shared.gated_text("--rename", renamed.name)
     if renamed and not args.dry_run:
         projects.record(where, renamed)
         recall_index.rewrite_settings(where)

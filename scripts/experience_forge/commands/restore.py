@@ -8,10 +8,10 @@ from pathlib import Path
 
 from .. import shared
 from ..clients import ancestry
-from ..core import changes, codec
-from ..errors import ForgeError, NeedsConsent, Refused, Text
+from ..core import changes, codec, vet
+from ..errors import ForgeError, NeedsConsent, Refused, Text, told
 from ..report import Output
-from ..store import archive, entries, home, proposals
+from ..store import archive, entries, home, proposals, ruleset
 
 HELP = "take a backup back: whole into an empty data home, or what is missing as proposals"
 EPILOG = """examples:
@@ -20,7 +20,8 @@ EPILOG = """examples:
   experience-forge restore ~/forge-backup.zip --dry-run    check the archive and say what would happen
 
 Nothing that is there is overwritten.
-JSON: {"restored": n, "proposals": [ids], "present": [keys], "unreadable": [...]}"""
+JSON: {"restored": n, "proposals": [ids], "present": [keys], "unreadable": [...],
+       "blocked": [...]}"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     _consent(backup, out)
     count = archive.unpack(where, backup)
     shared.refresh(where)
-    out.data({"restored": count, "proposals": [], "present": [], "unreadable": []})
+    out.data({"restored": count, "proposals": [], "present": [], "unreadable": [], "blocked": []})
     out.say("restore.done", files=count, entries=len(backup.entries))
     return 0
 
@@ -70,7 +71,7 @@ def _consent(backup: archive.Backup, out: Output) -> None:
 
 
 def _merge(where: home.Home, backup: archive.Backup, dry: bool, out: Output) -> int:
-    made, present, unreadable = [], [], []
+    made, present, unreadable, blocked = [], [], [], []
     for key in backup.entries:
         text = backup.contents[f"entries/{key}"].decode("utf-8", "replace")
         try:
@@ -81,6 +82,10 @@ def _merge(where: home.Home, backup: archive.Backup, dry: bool, out: Output) -> 
         if entries.find(where, entry.id) is not None:
             present.append(key)
             continue
+        faults = vet.blocked(vet.vet_entry(entry, ruleset.load("poison"), out.language))
+        if faults:
+            blocked.append(f"{key}: {'; '.join(map(told, faults))}")
+            continue
         change = changes.Change(
             "restore", entry.title, entry.rule, entry.track.value, entry.language,
             f"restore from a backup of {backup.manifest['made']}", {"entry": entry.id},
@@ -88,6 +93,9 @@ def _merge(where: home.Home, backup: archive.Backup, dry: bool, out: Output) -> 
         )
         wanted = f"restore-{entry.id}"[:64]
         made.append(wanted if dry else proposals.create(where, "restore", changes.render(change), {}, wanted).id)
-    out.data({"restored": 0, "proposals": made, "present": present, "unreadable": unreadable, "dry_run": dry})
+    out.data({"restored": 0, "proposals": made, "present": present, "unreadable": unreadable, "blocked": blocked,
+              "dry_run": dry})
     out.say("restore.merged", proposals=len(made), present=len(present), unreadable=len(unreadable))
+    for one in blocked:
+        out.say("restore.blocked", entry=one)
     return 0

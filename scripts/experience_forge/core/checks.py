@@ -22,6 +22,13 @@ MAX_QUOTE = 300
 MAX_PART = 300
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 SLUG = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+SESSION = re.compile(r"[\w@+#][\w.:@+#=/-]{0,127}")
+"""An id or a file's name, as a client gives its sessions."""
+MOMENT = re.compile(
+    r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?"
+    r" ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})?)?)?)?"
+)
+HASH = re.compile(r"(?:[a-z0-9]{2,8}[:-])?[0-9a-fA-F]{1,64}")
 RESERVED = frozenset(
     ("con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10)))
 )
@@ -81,6 +88,14 @@ def identifier(fields: Fields, faults: list[Text]) -> str:
     return value
 
 
+def formed(fields: Fields, name: str, form: re.Pattern[str], limit: int, faults: list[Text]) -> str:
+    """A text of one line in a form of its own, or empty; its message is `form_<name>`."""
+    value = line(fields, name, limit, faults)
+    if value and not form.fullmatch(value):
+        faults.append(Text(f"errors_entry.form_{name}", value=shown(value)))
+    return value
+
+
 def slug(fields: Fields, name: str, faults: list[Text]) -> str:
     """A name that becomes part of a path."""
     value = line(fields, name, 64, faults)
@@ -125,6 +140,13 @@ def yes_no(fields: Fields, name: str, faults: list[Text]) -> bool:
     if value not in ("true", "false"):
         faults.append(Text("errors_entry.yes_no", name=name, value=shown(value)))
     return value == "true"
+
+
+def parents(fields: Fields, faults: list[Text]) -> tuple[str, ...]:
+    """The ids of the entries that an entry was made of."""
+    found = lines(fields, "parents", MAX_LIST, 64, faults)
+    faults += [Text("errors_entry.form_parents", value=shown(one)) for one in found if not ID.fullmatch(one)]
+    return found
 
 
 def number(fields: Fields, name: str, faults: list[Text], default: int) -> int:
@@ -175,8 +197,8 @@ def sources(fields: Fields, faults: list[Text]) -> tuple[Source, ...]:
             faults.append(Text("errors_entry.source_line", value=shown(raw_line)))
             raw_line = "0"
         found.append(Source(
-            session=line(item, "session", 128, faults),
-            at=line(item, "at", 40, faults),
+            session=formed(item, "session", SESSION, 128, faults),
+            at=formed(item, "at", MOMENT, 40, faults),
             quote=line(item, "quote", MAX_QUOTE, faults),
             line=int(raw_line[:9]),
             provenance=choice(item, "from", Provenance, faults, Provenance.MODEL) or Provenance.MODEL,
@@ -194,7 +216,8 @@ def cites(fields: Fields, faults: list[Text]) -> tuple[Cite, ...]:
         span = line(item, "lines", 24, faults)
         if span and not re.fullmatch(r"[0-9]{1,9}(-[0-9]{1,9})?", span):
             faults.append(Text("errors_entry.cite_lines", value=shown(span)))
-        found.append(Cite(line(item, "path", 1000, faults, required=True), span, line(item, "hash", 64, faults)))
+        path = line(item, "path", 1000, faults, required=True)
+        found.append(Cite(path, span, formed(item, "hash", HASH, 72, faults)))
     return tuple(found)
 
 

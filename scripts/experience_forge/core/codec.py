@@ -127,7 +127,7 @@ def finish(
         pinned=checks.yes_no(known, "pinned", faults),
         origin=checks.one_of(known, "origin", ("stated", "observed"), faults, "stated"),
         sources=checks.sources(known, faults),
-        parents=checks.lines(known, "parents", checks.MAX_LIST, 64, faults),
+        parents=checks.parents(known, faults),
         revision=checks.number(known, "revision", faults, 1),
         created=checks.date(known, "created", faults),
         updated=checks.date(known, "updated", faults),

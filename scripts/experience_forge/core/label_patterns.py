@@ -13,7 +13,7 @@ _CLOSE = r"(?:\\?[\"'`”’」』*\])]){0,4}"
 
 
 PASSWORD_NOUNS = ("pass", "pw", "psw", "pswd", "kenn", "contra", "motde", "cred")
-_ANNOTATED = r"[ \t]{0,40}\??:[ \t]{0,8}[A-Za-z_][\w\[\]|., ?]{0,30}?[ \t]{0,4}=(?![=>])[ \t]{0,8}"
+_ANNOTATED = r"[ \t]{0,40}\??:[ \t]{0,8}[A-Za-z_][\w\[\]|., ?]{0,30}?[ \t]{0,4}=(?![=>])[ \t]{0,8}(?=[^\s=,;)\]}])"
 _SET = rf"[\"']?(?!{_ANNOTATED})[ \t]{{0,40}}[:=][ \t]{{0,40}}"
 _ENDS = r"\s\"'`,;<>()\[\]{}|\\"
 _COMPOUNDS = (
@@ -71,7 +71,7 @@ def right_of(rules: Mapping[str, Any], headers: Mapping[str, Any], root: str) ->
     zh_first = _firsts(rules["zh_links"])
     schemes = longest_of(map(str, headers["schemes"]))
     tail_soon = _soon(r"[_\-.a-z0-9]")
-    any_soon = _soon(rf"[ \t?:=\-→：＝\"',{{>{zh_first}]|[\r\n\t ]{{0,43}}[\"'v]")
+    any_soon = _soon(rf"[ \t?:=\-→：＝\"',{{>{zh_first}|]|[\r\n\t ]{{0,43}}[\"'v]")
     sign_soon = _soon(r"[ \t]{0,40}[?:=\-→：＝]")
     value_soon = _soon(r"[\"' \t,\r\n]{0,57}value")
     zh_soon = _soon(rf"[ \t]{{0,2}}[{zh_first}]")
@@ -82,13 +82,16 @@ def right_of(rules: Mapping[str, Any], headers: Mapping[str, Any], root: str) ->
         r"(?:"
         rf"(?P<set>{sign_soon}(?:"
         rf"{_ANNOTATED}"
-        r"|[ \t]{0,40}(?:=>|:=|->|→|===?|[:：＝=])[ \t]{0,40}(?:\r?\n[ \t]{1,40}(?=[^\s:]{8,}(?:\s|\Z)))?)"
+        r"|[ \t]{0,40}(?:=>|:=|->|→|===?|[:：＝=])[ \t]{0,40}"
+        r"(?:(?:[|>][+-]?[ \t]{0,4})?\r?\n(?:[ \t]{1,40}(?=[^\s:]{8,}(?:\s|\Z))"
+        r"|(?=[^\s:]{8,200}[ \t]{0,4}(?:[\r\n]|\Z))))?)"
         rf"|{value_soon}"
         r"[\"']?[ \t]{0,4},?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?[ \t]{0,4}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,8}"
         r"|[ \t]{0,4}\{[^{}\"']{0,80}default[ \t]{0,8}=[ \t]{0,8}"
         r"|>(?=[^<>\n]{1,400}</)"
         rf"|{zh_soon}[ \t]{{0,2}}{zh_links}[ \t：:]{{0,2}})"
         r"|(?P<pair>[ \t]{0,2},[ \t]{0,2}(?=[\"']))"
+        r"|(?P<cell>[ \t]{0,4}\|[ \t]{0,4}(?=[^\s|]{6,200}[ \t]{0,4}\|))"
         # `password for the staging box is ...`
         rf"|(?P<word>(?:[ \t](?:for|of|on|to|in)(?:[ \t][\w.\-']{{1,20}}){{1,5}})?[ \t]{{1,2}}{links}[ \t:]{{1,3}})"
         r"|(?P<flag>[ \t]{1,4}(?=[\"'`“]|[^\s]{0,60}[0-9!#$&*~?^%@+=|])))"
@@ -97,11 +100,22 @@ def right_of(rules: Mapping[str, Any], headers: Mapping[str, Any], root: str) ->
     )
 
 
+def in_brackets(nouns: Iterable[str]) -> re.Pattern[str]:
+    """A value in brackets right of a name: `password (...)`, `密码（...）`; group 1."""
+    noun = f"(?:{'|'.join(nouns)})"
+    return re.compile(
+        rf"{noun}s?(?:[ \t]{{1,2}}[(\[]|(?<=[^\x00-\x7f])[(\[]|[ \t]{{0,2}}[（【])[ \t]{{0,2}}[\"'`“]?"
+        r"([!#-&*-Z^_a-~]{8,200})[\"'`”]?[ \t]{0,2}[)）\]】]",
+        re.I | re.A,
+    )
+
+
 def right_of_chinese(rules: Mapping[str, Any]) -> re.Pattern[str]:
     links, first = longest_of(rules["zh_links"]), _firsts(rules["zh_links"])
     return re.compile(
         rf"{_CLOSE}{_REMARK}{_CLOSE}(?P<gap>[ \t]{{0,4}})"
-        rf"(?P<set>(?:{_soon(rf'[:：=＝→{first}-]')}(?:{links}|[:：=＝]|=>|->|→)[ \t]{{0,4}}){{1,3}})?"
+        rf"(?P<set>(?:{_soon(rf'[:：=＝→{first}-]')}(?:{links}|[:：=＝]|=>|->|→)[ \t]{{0,4}}){{1,3}}"
+        r"(?:\r?\n[ \t]{0,40}(?=[!-~]{6,200}[ \t]{0,4}(?:[\r\n]|\Z)))?)?"
         r"(?P<open>[\"'`“‘「『《]{0,2})"
     )
 

@@ -8,7 +8,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import label_patterns, label_values, plausible
+from . import label_patterns, label_values, plausible, tables
 
 _NAME_BACK = 48
 _NAME_CHARS = string.ascii_letters + string.digits + "_-."
@@ -91,6 +91,15 @@ class Labels:
             root: label_patterns.right_of(rules, headers, root) for root in (*self.roots, *self.rest_roots)
         }
         self.idle_right = {root: label_patterns.idle_right_of(rules, headers, root) for root in self.right}
+        self.brackets = {
+            root: label_patterns.in_brackets(label_patterns.nouns_of(rules, root)) for root in self.right
+        }
+        self.zh_brackets = label_patterns.in_brackets(map(re.escape, rules["zh"]))
+        self.said = frozenset(str(link) for link in rules["said"])
+        self.methods = re.compile("|".join(map(re.escape, rules["methods"])), re.I)
+        self.head = re.compile(
+            rf"(?:[\w ]*[ _])?(?:{'|'.join(map(re.escape, rules['heads']))})|\w{{0,4}}(?:{'|'.join(rules['zh'])})", re.I
+        )
         self.key_headers = frozenset(
             name[: hit.start()] for name in self.header_names for hit in re.finditer("key", name)
         )
@@ -116,6 +125,12 @@ class Labels:
             for pivot, words in self.account_pivots.items():
                 yield from self._walk_pivot(text, pivot, words, self._account)
         yield from self._walk(text, places.get(SLASH, ()), SLASH, self._slash)
+        for start, end in tables.find(text, self._is_head):
+            if not self.placeholders.holds(text[start:end]):
+                yield Found(start, end, "password")
+
+    def _is_head(self, head: str) -> bool:
+        return len(head) <= 40 and self.head.fullmatch(head) is not None
 
     def _walk(
         self, text: str, places: Sequence[int], root: str, judge_at: Callable[[str, int, str], Sequence[Found]]
@@ -149,8 +164,29 @@ class Labels:
         if self.idle_right[root].match(text, place):
             return ()
         match = self.right[root].match(text, place)
+        found = self._set_to(text, place, root, match) if match else ()
+        return found or self._bracketed(text, place, root)
+
+    def _bracketed(self, text: str, place: int, root: str) -> Sequence[Found]:
+        match = self.brackets[root].match(text, place)
         if match is None:
             return ()
+        left, prior = _left_of(text, place, root)
+        noun = text[place : match.start(1)].lower().rstrip("\"'`“ \t([（【")
+        if not self._secret_name(left, prior, noun.removesuffix("s") if noun != "pass" else noun):
+            return ()
+        return self._in_brackets(match, _kind(noun, header=False))
+
+    def _in_brackets(self, match: re.Match[str], kind: str) -> Sequence[Found]:
+        # What stands in brackets is mostly a remark: a name, a method, a format.
+        value = match[1]
+        good = plausible.long_hex(value) or (plausible.strong(value) and plausible.restless(value))
+        good = good and not plausible.wordy(value.replace("+", "-"))
+        if not good or self.methods.search(value) or self.placeholders.holds(value):
+            return ()
+        return (Found(*match.span(1), kind),)
+
+    def _set_to(self, text: str, place: int, root: str, match: re.Match[str]) -> Sequence[Found]:
         left, prior = _left_of(text, place, root)
         noun = match["noun"].lower()
         if text.endswith("${", 0, place - len(left)):
@@ -254,6 +290,8 @@ class Labels:
             return plausible.random_looking(value) and len(value) >= 16
         if header:
             return len(value) >= 8 and not plausible.wordy(value)
+        if match["cell"] is not None or (match["set"] is not None and match["set"][-1:] == "\n"):
+            return plausible.strong(value)
         if match["set"] is not None or (match["flag"] is not None and left.startswith("-")):
             return plausible.assigned(value, password=password, quoted=quoted, shell=shell or left.startswith("--"))
         if match["pair"] is not None:
@@ -267,11 +305,21 @@ class Labels:
             return plausible.assigned(
                 value, password=True, quoted=True, shell=False
             ) and not plausible.wordy(value)
-        return plausible.strong(value) or (match["word"] is not None and plausible.long_hex(value))
+        if match["word"] is None:
+            return plausible.strong(value)
+        return plausible.strong(value) or plausible.long_hex(value) or (
+            password and match["word"].strip(" \t:").lower() in self.said
+            and plausible.word_and_number(value) and not self.methods.search(value)
+        )
 
     def _chinese(self, text: str, place: int, root: str) -> Sequence[Found]:
         if text[place + len(root) : place + len(root) + 1] not in self.zh_next:
             return ()
+        bracketed = self.zh_brackets.match(text, place)
+        if bracketed:
+            found = self._in_brackets(bracketed, _zh_kind(root))
+            if found:
+                return found
         match = self.zh_right.match(text, place + len(root))
         if match is None:
             return ()
@@ -286,9 +334,7 @@ class Labels:
         value = text[start:end]
         if self.placeholders.holds(value):
             return ()
-        kind = (
-            "password" if root in ("密码", "口令", "密碼", "解压码", "提取码", "访问码") else "secret"
-        )
+        kind = _zh_kind(root)
         linked = match["set"] is not None or (
             bool(match["gap"]) and self.zh_account.search(text[max(0, place - 48) : place]) is not None
         )
@@ -303,8 +349,8 @@ class Labels:
         good = (
             plausible.assigned(value, password=kind == "password", quoted=bool(quote), shell=True)
             and (plausible.long_hex(value) or not plausible.plain(value))
-            if linked
-            else plausible.strong(value)
+            if linked and "\n" not in (match["set"] or "")
+            else plausible.long_hex(value) or plausible.strong(value)
         )
         return (Found(start, end, kind),) if good else ()
 
@@ -375,6 +421,10 @@ def _left_of(text: str, place: int, root: str) -> tuple[str, str]:
         return "", ""
     before = before.rstrip(" ")
     return "", before[len(before.rstrip(_NAME_CHARS)) :]
+
+
+def _zh_kind(root: str) -> str:
+    return "password" if root in ("密码", "口令", "密碼", "解压码", "提取码", "访问码") else "secret"
 
 
 def _kind(noun: str, header: bool) -> str:

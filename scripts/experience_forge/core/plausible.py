@@ -18,6 +18,8 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.A
 _SPLIT = re.compile(r"[_\-./:\\]+")
 LOOK = 160
 """Characters of a value that are judged: what begins as a secret is one, and work stays bounded."""
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]+", re.A)
+_WORD_NUMBER = re.compile(r"[A-Za-z]{4,24}[0-9]{2,6}", re.A)
 _STRONG_SIGNS = frozenset("!#$&*~?^%@+=|")
 _SIGNS = frozenset("!#$&*~?^%@+=|_.-")
 _ROMAN_ONLY = re.compile(r"[A-Za-z_.\-]+", re.A)
@@ -115,6 +117,16 @@ def strong(value: str) -> bool:
             value
         ) >= 10
     return digit and (lower or upper) and (sign or (len(value) >= 16 and random_looking(value)))
+
+
+def restless(value: str) -> bool:
+    """Whether a value changes between words, numbers and signs every few characters, as names do not."""
+    return len(value) <= 2.6 * len(_PIECE.findall(value))
+
+
+def word_and_number(value: str) -> bool:
+    """Whether a value is a word with a number of two digits and more behind it: what people take for a password."""
+    return _WORD_NUMBER.fullmatch(value) is not None
 
 
 def _long_number(value: str) -> bool:

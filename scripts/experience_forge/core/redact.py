@@ -25,6 +25,8 @@ _UNKNOWN_HEAD = re.compile(r"(?<![A-Za-z0-9_\-/+])[a-z][a-z0-9]{1,11}\Z", re.A)
 _AIRTABLE = re.compile(r"pat[A-Za-z0-9]{14}\.[a-f0-9]{50,70}", re.A)
 _ALONE = re.compile(r"[A-Za-z0-9_\-=]", re.A)
 _MARK = re.compile(r"\[redacted:[a-z0-9\-]{2,40}:[0-9a-f]{8}\]")
+_WIDE = re.compile("[\uff21-\uff3a\uff41-\uff5a]")
+_NARROW = {code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
 _ALNUM = re.compile(r"[A-Za-z0-9]", re.A)
 _MARK_BEFORE = re.compile(r"[A-Za-z0-9+]", re.A)
 PERSONAL = frozenset({"email", "home-name", "phone", "id-number", "card", "iban", "code"})
@@ -183,6 +185,9 @@ def find(text: str, rules: Rules, readers: Readers | None = None) -> list[Found]
 
 def find_in(text: str, rules: Rules, gates: frozenset[str]) -> Iterator[Found]:
     """All findings but private keys in a text or a portion of one; `gates` are those that the whole text has."""
+    if not text.isascii() and _WIDE.search(text):
+        # Letters of full width read as the plain ones; each is one character, so all places stay.
+        text = text.translate(_NARROW)
     views = literal_search.Views(text)
     marked, named = _marked(views, rules, gates)
     separators, capitals = runs.starts(views)

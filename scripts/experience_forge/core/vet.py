@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import Text
 from ..fast import visible
-from ..model import Entry
+from ..model import Condition, Entry
 from . import folding, vet_fields
 from .vet_rules import Pattern, Rules
 
@@ -39,6 +40,8 @@ _CODE = re.compile(
 _CLAUSE_START = re.compile(r"[.;。；!！?？\n](?=\s|[^\x00-\x7f]|\Z)|[，,](?=\s*(?:then|and then|so|但|然后))")
 _QUOTED = (('"', '"'), ("“", "”"), ("「", "」"), ("『", "』"), ("'", "'"), ("`", "`"))
 _SHOWN = 60
+_PLAIN = re.compile(r"[0-9A-Za-z:.+-]*")
+"""A date, an id or a hash: one word that gives no orders."""
 
 
 @dataclass(frozen=True)
@@ -67,24 +70,57 @@ def vet(field: str, text: str, rules: Mapping[str, Any], language: str = "en") -
         language: of the reasons, `en` or `zh`.
     """
     compiled = Rules.of(rules)
-    found = [*_characters(field, text), *_shape(field, text), *_worded(field, text, compiled)]
+    return _verdict(_found(field, text, compiled), compiled, language)
+
+
+def _found(field: str, text: str, rules: Rules) -> list[tuple[str, str, str]]:
+    return [*_characters(field, text), *_shape(field, text), *_worded(field, text, rules)]
+
+
+def _verdict(found: Iterable[tuple[str, str, str]], rules: Rules, language: str) -> Verdict:
+    found = list(found)
     reasons: dict[str, None] = {}
     for verdict in (BLOCK, WARN):
         for kind, grade, detail in found:
             if grade == verdict:
-                reasons[compiled.reason(kind, language, _shown(detail))] = None
+                reasons[rules.reason(kind, language, _shown(detail))] = None
     grades = {grade for _, grade, _ in found}
     return Verdict(BLOCK if BLOCK in grades else WARN if WARN in grades else CLEAN, tuple(reasons))
 
 
 def vet_entry(entry: Entry, rules: Mapping[str, Any], language: str = "en") -> tuple[Finding, ...]:
     """Judge all fields of an entry; only the fields that are not clean come back."""
+    compiled = Rules.of(rules)
     findings = []
     for name, field, text in _fields_of(entry):
-        verdict = vet(field, text, rules, language)
+        found = _found(field, text, compiled)
+        verdict = _verdict((one for one in found if one[0] != "wide"), compiled, language)
         if verdict.verdict != CLEAN:
             findings.append(Finding(name, verdict.verdict, verdict.reasons))
+    for name, conditions in (("applies_when", entry.applies_when), ("fails_when", entry.fails_when)):
+        for condition in filter(_wide, conditions):
+            shown = ", ".join(f"{part}: {text}" for part, text in condition.parts().items())
+            findings.append(Finding(name, WARN, (compiled.reason("wide", language, _shown(shown)),)))
     return tuple(findings)
+
+
+def vet_values(name: str, value: Any, rules: Mapping[str, Any], language: str = "en") -> tuple[Finding, ...]:
+    """Judge all texts in a value that comes along with an entry, keys too."""
+    verdicts = ((place, vet("lesson", text, rules, language)) for place, text in _texts(value, name))
+    return tuple(Finding(place, one.verdict, one.reasons) for place, one in verdicts if one.verdict != CLEAN)
+
+
+def blocked(findings: Iterable[Finding]) -> list[Text]:
+    """What blocks, as the faults of an error: one for each field and reason."""
+    return [
+        Text("errors.field_reason", field=one.field, reason=reason)
+        for one in findings if one.verdict == BLOCK for reason in one.reasons
+    ]  # fmt: skip
+
+
+def _wide(condition: Condition) -> bool:
+    """Whether no part of a condition says anything: it would hold nearly everywhere."""
+    return all(vet_fields.says_nothing(text, part) for part, text in condition.parts().items())
 
 
 def _fields_of(entry: Entry) -> Iterator[tuple[str, str, str]]:
@@ -99,17 +135,26 @@ def _fields_of(entry: Entry) -> Iterator[tuple[str, str, str]]:
     for name, conditions in (("applies_when", entry.applies_when), ("fails_when", entry.fails_when)):
         for condition in conditions:
             yield from ((f"{name}.{part}", "condition", text) for part, text in condition.parts().items())
-    yield from (("tag", "condition", tag) for tag in (*entry.tags, *entry.versions))
-    yield from (("source", "evidence", source.quote) for source in entry.sources if source.quote)
-    yield from (("cite", "condition", cite.path) for cite in entry.cites)
-    if entry.status_reason:
-        yield "status_reason", "title", entry.status_reason
+    yield from (("tag", "title", tag) for tag in entry.tags)
+    yield from (("version", "title", version) for version in entry.versions)
+    for source in entry.sources:
+        yield from (("source", "evidence", text) for text in (source.quote,) if text)
+        yield from (("source", "title", text) for text in (source.session, source.at) if not _PLAIN.fullmatch(text))
+    for cite in entry.cites:
+        yield "cite", "condition", cite.path
+        yield from (("cite", "title", text) for text in (cite.lines, cite.hash) if not _PLAIN.fullmatch(text))
+    for name in ("status_reason", "language", "origin", "review", "created", "updated"):
+        if not _PLAIN.fullmatch(getattr(entry, name)):
+            yield name, "title", getattr(entry, name)
+    yield from (("parent", "title", parent) for parent in entry.parents if not _PLAIN.fullmatch(parent))
     yield from ((f"unknown {name}", "lesson", text) for name, text in _texts(entry.extra))
 
 
 def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield name, value
+    elif isinstance(value, bytes):
+        yield name, value.decode("utf-8", "backslashreplace")
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield name or str(key), str(key)
@@ -117,6 +162,8 @@ def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, Iterable):
         for item in value:
             yield from _texts(item, name)
+    elif value is not None:
+        yield name, str(value)
 
 
 def _shown(detail: str) -> str:
@@ -150,14 +197,18 @@ def _shape(field: str, text: str) -> Iterator[tuple[str, str, str]]:
         yield from vet_fields.frontmatter(text)
     elif field != "condition":
         yield from vet_fields.body(text, one_line=field in _ONE_LINE)
+    if field in ("condition", "trigger") and vet_fields.says_nothing(text):
+        yield "wide", WARN, text
 
 
 def _worded(field: str, text: str, rules: Rules) -> Iterator[tuple[str, str, str]]:
     """What the words say, in every reading of the text."""
-    folded = folding.fold(text)
+    folded = rules.comments.sub(lambda match: " " * len(match.group()), folding.fold(text))
     plain = _CODE.sub(lambda match: " " * len(match.group()), folded)
     for pattern in rules.patterns:
         if field == "condition" and pattern.kind not in rules.in_conditions:
+            continue
+        if pattern.fields and field not in pattern.fields:
             continue
         hit = _hit(pattern, plain if pattern.skip_code else folded, folded, rules)
         if hit is not None:

@@ -173,6 +173,12 @@ def _reads(text: str) -> bool:
     )
 
 
+def says_nothing(text: str, part: str = "") -> bool:
+    """Whether a condition holds nearly everywhere: only wildcards, or a single letter to look for in a text."""
+    said = sum(map(str.isalnum, text))
+    return said < (2 if part in ("words", "error") else 1)
+
+
 def frontmatter(text: str) -> Iterator[Found]:
     """YAML: no tags, aliases, duplicate keys; values that YAML reads as something else are shown."""
     if len(text.encode("utf-8", "surrogatepass")) > 64 * 1024:

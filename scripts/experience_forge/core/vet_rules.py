@@ -28,12 +28,13 @@ class Pattern:
     negated: bool
     quoted: bool
     skip_code: bool
+    fields: frozenset[str]
 
 
 class Rules:
     """Patterns, negations, package names and reasons."""
 
-    in_conditions = frozenset(("override", "own-marker", "fake-frame"))
+    in_conditions = frozenset(("override", "own-marker", "fake-frame", "concealment"))
     in_disguise = frozenset(("override", "concealment"))
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -46,6 +47,7 @@ class Rules:
         self.not_negation = _phrases(negations["not_before"])
         self.negation_after = _phrases(negations["after"])
         self.about = _phrases(data["about"])
+        self.comments = re.compile(rf"<!--\s*{_either(data['comments'])}\s*-->", re.I)
         self.packages = frozenset(str(name) for name in data["packages"])
         self.not_typos = frozenset(str(name) for name in data["not_typos"])
 
@@ -79,6 +81,7 @@ class Rules:
             rule.get("negated") == "ok",
             rule.get("quoted") == "ok",
             rule.get("code") == "skip",
+            frozenset(rule.get("fields", ())),
         )
 
     def _expression(self, text: str) -> re.Pattern[str]:
