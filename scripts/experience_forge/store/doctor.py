@@ -155,6 +155,10 @@ def _left_overs(home: Home) -> Iterator[Finding]:
         yield finding("note", "home", "temps", repair=True, count=temps)
     if recall_index.broken(home):
         yield finding("warn", "home", "index_broken", repair=True, path=home.derived)
+    else:
+        foreign = recall_index.foreign(home)
+        if foreign:
+            yield finding("warn", "home", "index_foreign", repair=True, path=home.derived, ids=", ".join(foreign[:10]))
     if home.entries.exists() and not home.derived.exists():
         yield finding("warn", "home", "no_derived", repair=True, path=home.derived)
 
