@@ -8,9 +8,9 @@ import pytest
 
 from experience_forge import cli, shared
 from experience_forge.model import Consent
-from experience_forge.store import doctor, entries, proposals
+from experience_forge.store import derived, doctor, entries, proposals
 from helpers import entry
-from recall_home import bash, fill, said
+from recall_home import ask, bash, fill, said
 
 YES = Consent("terminal", "2026-11-30T00:00:00Z", proof="terminal")
 
@@ -35,6 +35,21 @@ def test_doctor_shows_the_difference_and_both_ways(capsys):
     found = [one for one in json.loads(capsys.readouterr().out)["findings"] if one["finding"] == "entry_edited"]
     assert "\\u202eyarn" in found[0]["difference"]
     assert path.exists()
+
+
+@pytest.mark.parametrize("rebuilt", [False, True])
+def test_the_next_session_says_so_in_one_notice(rebuilt):
+    """After a hand edit the next session tells the user once; later ones do not, until other bytes stand there."""
+    where = fill(entry())
+    assert "systemMessage" not in (ask("SessionStart", source="startup") or {})
+    path, before = edited(where)
+    if rebuilt:
+        derived.rebuild(where)
+    told = ask("SessionStart", source="startup", session_id="s2")["systemMessage"]
+    assert "[use-pnpm]" in told and "doctor" in told
+    assert ask("SessionStart", source="startup", session_id="s3") is None
+    path.write_bytes(before + b"more\n")
+    assert "[use-pnpm]" in ask("SessionStart", source="startup", session_id="s4")["systemMessage"]
 
 
 @pytest.mark.parametrize("how", ["edited", "gone", "unreadable"])

@@ -136,8 +136,8 @@ def difference(home: Home, key: str, path: Path) -> str:
 
 def short_diff(before: str, after: str) -> str:
     """A unified diff of two texts, at most `DIFF_LINES` lines, each safe to look at."""
-    pair = [redaction.clean(text)[0].splitlines() for text in (before, after)]
-    lines = list(difflib.unified_diff(*pair, "confirmed", "now", n=1, lineterm=""))
+    old, new = (redaction.clean(text)[0].splitlines() for text in (before, after))
+    lines = list(difflib.unified_diff(old, new, "confirmed", "now", n=1, lineterm=""))
     cut = lines[:DIFF_LINES] + (["…"] if len(lines) > DIFF_LINES else [])
     return "\n".join(visible.escape(line[:DIFF_WIDTH]) for line in cut)
 
