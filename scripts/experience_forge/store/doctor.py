@@ -113,8 +113,8 @@ def _entries(home: Home) -> Iterator[Finding]:
         states[stored.state] = states.get(stored.state, 0) + 1
         if stored.state in ("edited", "unconfirmed"):
             shown = difference(home, stored.key, stored.path) if stored.state == "edited" else ""
-            more = {"difference": shown} if shown else {}
-            yield finding("warn", "entries", f"entry_{stored.state}", id=stored.entry.id, path=stored.path, **more)
+            values = {"id": stored.entry.id, "path": str(stored.path), **({"difference": shown} if shown else {})}
+            yield Finding("warn", "entries", f"entry_{stored.state}", values)
     for path, reason in found.unreadable:
         yield finding("warn", "entries", "entry_unreadable", path=path, reason=reason)
     told = {path for path, _ in found.unreadable}
