@@ -50,7 +50,7 @@ NETWORK = {"socket", "urllib", "http", "ssl", "ftplib", "smtplib", "requests", "
 HOOK_ALLOWED = {
     "sys", "os", "time", "json", "re", "hashlib", "fcntl", "msvcrt", "posix", "nt", "_json", "_sqlite3", "errno",
     "posixpath", "ntpath", "marshal", "subprocess", "__future__", "builtins", "_posixsubprocess", "_winapi", "_io",
-    "_blake2", "_sha2", "_sha256", "_functools", "itertools",
+    "_blake2", "_sha2", "_sha256", "_functools", "itertools", "_signal", "_thread",
 }
 
 

@@ -255,7 +255,7 @@ def test_a_broken_or_newer_index_is_silence_and_a_line(damage):
     data = path.read_bytes()
     database = where.derived / json.loads(data.split(b"\n", 1)[0])["db"]
     if damage == "newer":
-        path.write_bytes(data.replace(b'"version":2', b'"version":9', 1))
+        path.write_bytes(data.replace(b'"version":%d' % lookup.VERSION, b'"version":99', 1))
     elif damage == "cut":
         path.write_bytes(data[:700])
     elif damage == "garbage":

@@ -6,6 +6,8 @@ import datetime
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -14,7 +16,7 @@ from experience_forge.core import codec
 from experience_forge.errors import Invalid
 from experience_forge.store import doctor, entries, files, home, journal, proposals
 from helpers import confirm, entry, tree
-from recall_home import bash, fill, process
+from recall_home import GUARD, SCRIPTS, bash, fill, process
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 
@@ -68,6 +70,33 @@ def test_f22_a_hook_ends_well_whatever_comes_in(data):
     assert (done.returncode, done.stdout) == (0, b"")
     if len(data) > 20:
         assert not any(data[:40] in content for content in tree(home.current().root).values())
+
+
+@pytest.mark.parametrize("data, says", [
+    (b"", False), (b'{"session_id": "s', False), (b"x" * 2_000_000, False),
+    (b'{"session_id":"s","tool_name":"Bash","tool_input":{"command":"npm install x"}}\n', True),
+])  # fmt: skip
+def test_f22_a_hook_does_not_wait_for_an_input_that_never_ends(data, says):
+    """F22: a stdin that is never closed: exit 0 soon, nothing of it stored; a whole document is acted upon."""
+    fill(entry())
+    environment = {"EXPERIENCE_FORGE_HOME": os.environ["EXPERIENCE_FORGE_HOME"], "HOME": os.environ["HOME"]}
+    begun = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", GUARD, str(SCRIPTS), "PreToolUse"], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, bufsize=0,
+    ) as running:
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[running.stdin.write(view):]
+            assert running.wait(timeout=20) == 0
+            said = running.stdout.read()
+        finally:
+            running.kill()
+    assert time.monotonic() - begun < 15
+    assert (b"Use pnpm" in said) if says else said == b""
+    if not says and data:
+        assert not any(data[:16] in content for content in tree(home.current().root).values())
 
 
 def test_f23_a_hook_ends_well_whatever_the_store_is_like(tmp_path):

@@ -161,6 +161,22 @@ def test_kept_files_are_private(three):
     assert all((three.derived / name).stat().st_mode & 0o077 == 0 for name in KEPT[:2])
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+def test_no_file_of_the_home_is_readable_to_others_whatever_the_umask(three, capsys):
+    """Under umask 000 every file that a command leaves, databases and copies of them too, is the user's alone."""
+    before = os.umask(0)
+    try:
+        for arguments in (["scan"], ["status"], ["list"], ["recall", "pnpm"], ["worker"], ["doctor", "--repair"],
+                          ["scan"], ["tidy"], ["digest"], ["backup", str(three.root.parent / "b.zip")]):
+            cli.main(arguments)
+    finally:
+        os.umask(before)
+    capsys.readouterr()
+    open_ones = [str(path) for path in [*three.root.rglob("*"), three.root.parent / "b.zip"]
+                 if path.exists() and path.stat().st_mode & 0o077]
+    assert (three.derived / "scan.db").exists() and not open_ones
+
+
 def test_a_torn_line_of_a_ledger_is_passed_over_until_it_is_whole(three, capsys):
     """Deliveries behind and before a torn line count, and the torn one when it is complete."""
     path = ledger.path_of(three, "s1")

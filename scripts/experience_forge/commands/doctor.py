@@ -58,6 +58,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.say(f"doctor.area_{area}")
         for one in (found for found in findings if found.area == area):
             out.prose(f"{_sign(one.level, out)} {out.text(f'doctor.{one.text}', **_told(one, out))}")
+            for line in one.values.get("difference", "").splitlines():
+                out.say("doctor.difference", line=line)
     _tell_activity(out, activity, fired)
     bad = [one for one in findings if one.level in ("warn", "fault")]
     out.say("doctor.all_well" if not bad else "doctor.needs_you", count=len(bad))

@@ -17,7 +17,7 @@ HELP = "propose to take back a change; the undo is confirmed like any other"
 EPILOG = """examples:
   experience-forge undo            the newest change
   experience-forge undo 12         the change with this number (see `list --changes`)
-  experience-forge undo use-pnpm   the newest change of this entry
+  experience-forge undo use-pnpm   the newest change of this entry; when its file was edited by hand, that edit
 
 JSON: {"proposal": {"id", "change", "digest", "text", "confirm_command"}}"""
 
@@ -32,7 +32,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Run this verb."""
     where = home.current()
     shared.begin(where)
-    change = afterwards.explained(where, _titled(where, library.undo_of(where, _seq(where, args.what, out))))
+    change = library.restoring(where, args.what) if args.what else None
+    if change is None:
+        change = afterwards.explained(where, _titled(where, library.undo_of(where, _seq(where, args.what, out))))
     text = changes.render(change)
     if args.dry_run:
         out.data({"proposal": {"id": "", "change": "undo", "text": text}})

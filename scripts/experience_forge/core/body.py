@@ -8,46 +8,11 @@ matter is written with a backslash before it, which Markdown shows as the plain 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ..errors import Invalid, Text
+from ..fast.sections import LABELS, NAMES, label_of, needs_escape, normal, unescaped
 from ..model import SECTIONS, Kind
-
-LABELS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "scenario": "Scenario", "symptom": "Symptom", "root_cause": "Root cause",
-        "right_action": "Right action", "rule": "Rule", "why": "Why", "how": "How",
-        "situation": "Situation", "decision": "Decision", "alternatives_rejected": "Alternatives rejected",
-        "when": "When", "steps": "Steps",
-    },
-    "zh": {
-        "scenario": "场景", "symptom": "症状", "root_cause": "根因",
-        "right_action": "正确做法", "rule": "通用规则", "why": "原因", "how": "做法",
-        "situation": "情境", "decision": "决定", "alternatives_rejected": "放弃的方案",
-        "when": "何时", "steps": "步骤",
-    },
-}  # fmt: skip
-"""The label that is written, by language and section name."""
-
-_ALSO_READ: Mapping[str, str] = {
-    "fix": "right_action", "correct action": "right_action", "cause": "root_cause", "context": "situation",
-    "how to apply": "how", "alternatives": "alternatives_rejected",
-    "rejected alternatives": "alternatives_rejected",
-    "规则": "rule", "根本原因": "root_cause", "正确行动": "right_action", "为什么": "why", "理由": "why",
-    "怎么做": "how", "决策": "decision", "放弃的备选": "alternatives_rejected", "背景": "situation",
-    "备选方案": "alternatives_rejected", "现象": "symptom", "什么时候": "when",
-}  # fmt: skip
-_NAMES = {
-    **_ALSO_READ,
-    **{label.casefold(): name for labels in LABELS.values() for name, label in labels.items()},
-    **{name.casefold(): name for name in LABELS["en"]},
-}
-_LABEL = re.compile(
-    r"\*\*(?P<label>[^*\n]{1,60}?)[:：]?\*\*(?P<after>[:：]?)(?P<blank>[ \t\u3000]*)(?P<rest>.*)", re.DOTALL
-)
-_DELIMITER = re.compile(r"(---|\.\.\.)\s*")
-_ESCAPED = re.compile(r"\\+")
 
 
 def label(name: str, language: str) -> str:
@@ -57,17 +22,12 @@ def label(name: str, language: str) -> str:
 
 def section_of(written: str) -> str:
     """The section that a label in either language names; empty for none."""
-    return _NAMES.get(written.strip().casefold(), "")
-
-
-def normal(text: str) -> str:
-    """A section's text as it survives a round trip: line ends `\\n`, no blanks around it."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    return NAMES.get(written.strip().casefold(), "")
 
 
 def escaped(text: str) -> str:
     """Section text with each line escaped that would read as a label or a delimiter."""
-    return "\n".join("\\" + line if _needs_escape(line) else line for line in text.split("\n"))
+    return "\n".join("\\" + line if needs_escape(line) else line for line in text.split("\n"))
 
 
 def render(kind: Kind, language: str, sections: Iterable[tuple[str, str]], template: str = "") -> str:
@@ -110,13 +70,13 @@ def parse(kind: Kind, text: str) -> tuple[tuple[tuple[str, str], ...], list[Text
     current: list[str] = []
     lead: list[str] = current
     for number, line in enumerate(normal(text).split("\n"), 1):
-        match = _label_of(line)
+        match = label_of(line)
         if match is None:
-            current.append(_unescaped(line))
+            current.append(unescaped(line))
             continue
-        written = match["label"].strip()
-        name = _NAMES.get(written.casefold(), "")
-        current = [match["rest"]]
+        written, rest = match
+        name = NAMES.get(written.casefold(), "")
+        current = [rest]
         if name not in allowed:
             labels = ", ".join(f"{label(each, 'en')}/{label(each, 'zh')}" for each in allowed)
             faults.append(
@@ -139,22 +99,3 @@ def _paragraph(written: str, text: str) -> str:
 def _tail(text: str) -> str:
     # One line follows its label; more begin below it, so that lists and code keep their shape.
     return f"\n{escaped(text)}" if "\n" in text else f" {text}" if text else ""
-
-
-def _label_of(line: str) -> re.Match[str] | None:
-    match = _LABEL.match(line) if line.startswith("**") else None
-    if match is None:
-        return None
-    known = match["label"].strip().casefold() in _NAMES
-    separated = bool(match["after"] or match["blank"]) or not match["rest"]
-    # `**word**goes on` is emphasis, unless the word is a label: Chinese writes no blank after it.
-    return match if known or separated else None
-
-
-def _needs_escape(line: str) -> bool:
-    bare = _ESCAPED.sub("", line, count=1) if line.startswith("\\") else line
-    return bool(_DELIMITER.fullmatch(bare)) or _label_of(bare) is not None
-
-
-def _unescaped(line: str) -> str:
-    return line[1:] if line.startswith("\\") and _needs_escape(line) else line

@@ -8,8 +8,8 @@ if TYPE_CHECKING:  # typing is too slow an import for a hook
     from typing import Any
 
 NAMES = (
-    "n", "id", "sha256", "path", "track", "project", "guard", "language", "kind", "pinned", "title", "rule", "reason",
-    "action",
+    "n", "id", "sha256", "seq", "path", "track", "project", "guard", "language", "kind", "pinned", "title", "rule",
+    "reason", "action",
 )
 FORGET = ("compact", "clear")
 """Sources of a start after which the session has nothing left of what hooks said."""
@@ -144,12 +144,11 @@ class Recall:
         return [self.entry(row[0]) for row in rows]
 
     def unchanged(self, entry: "dict[str, Any]") -> bool:
-        """Whether the file still has the bytes that a person confirmed."""
-        data = system.read(system.join(self.home, *entry["path"].split("/")))
-        if data is not None and system.sha256(data) == entry["sha256"]:
-            return True
-        self.context.fault("entry %s has other bytes than were confirmed: not delivered" % entry["id"])
-        return False
+        """Whether all that would be said is what a person confirmed: the file's bytes, and the index's words of it."""
+        fault = differs(self.home, entry)
+        if fault:
+            self.context.fault("entry %s %s: not delivered" % (entry["id"], fault))
+        return not fault
 
     def ready(self, entry: "dict[str, Any]") -> str | None:
         """Whether the entry may be delivered now: unchanged, not drifted, not withheld. A sentence to add, or None."""
@@ -260,6 +259,29 @@ class Recall:
             key, _, rest = part.partition("}")
             first += str(known.get(key, "")) + rest
         return first
+
+
+def differs(home: str, entry: "dict[str, Any]") -> str:
+    """Why a row of the index must not be delivered; empty when a person confirmed every word of it.
+
+    The file is read and hashed, the journal has to name that hash, and the row has to say what the file says.
+    """
+    from . import consented, stored
+
+    folder, _, key = entry["path"].partition("/")
+    data = system.read(system.join(home, *entry["path"].split("/")))
+    if data is None or system.sha256(data) != entry["sha256"]:
+        return "has other bytes than were confirmed"
+    if folder != "entries" or not consented.bytes_of(home, key, entry["sha256"], entry["seq"]):
+        return "was never confirmed with these bytes"
+    try:
+        said = stored.columns(data)
+    except ValueError as error:
+        return "can't be read (%s)" % error
+    # The rows that hooks ask for are active ones.
+    if any(entry.get(name, "active") != value for name, value in said.items()):
+        return "reads otherwise in the recall index than in its file (`experience-forge doctor --repair`)"
+    return ""
 
 
 def meant(entry: "dict[str, Any]") -> "tuple[frozenset[str], frozenset[str]]":

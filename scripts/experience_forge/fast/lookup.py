@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # typing is too slow an import for a hook
     from collections.abc import Iterable
     from typing import Any
 
-VERSION = 2
+VERSION = 3
 """Of prefilter and database together; another one is not read."""
 
 PREFILTER = "recall.txt"

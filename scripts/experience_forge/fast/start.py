@@ -23,11 +23,27 @@ def handle(raw: bytes, context: "Any") -> "dict[str, Any] | None":
         if data.get("source") in deliver.FORGET:
             state = {"what": "state", "state": data["source"], "event": context.event}
             spool.append(recall.home, recall.session, state)
-        if not recall.open() or not recall.prefilter.head.get("entries") or recall.silent():
+        if not recall.open():
             return None
-        return answer(recall, str(data.get("source") or "startup"))
+        told = _notice(recall)
+        if not recall.prefilter.head.get("entries") or recall.silent():
+            return told or None
+        found = answer(recall, str(data.get("source") or "startup"))
+        return {**told, **(found or {})} or None
     finally:
         recall.close()
+
+
+def _notice(recall: deliver.Recall) -> "dict[str, Any]":
+    """What the user is to know of changed files; a fault of it silences nothing else."""
+    from . import notice
+
+    try:
+        text = notice.text(recall)
+    except Exception as error:
+        recall.context.fault("notice: %s: %s" % (type(error).__name__, error))
+        return {}
+    return {"systemMessage": text} if text else {}
 
 
 def answer(recall: deliver.Recall, source: str) -> "dict[str, Any] | None":

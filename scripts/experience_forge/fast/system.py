@@ -126,21 +126,98 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
+INPUT_SECONDS = 2.0
+"""So long a hook waits for more of its input: the client writes it at once."""
+SILENT_SECONDS = 0.2
+"""So long when what came is a whole document already, at whose end a line ends."""
+
+
+class _Late(Exception):
+    """Nothing more came for too long."""
+
+
 def read_input(limit: int) -> tuple[bytes, bool]:
-    """Bytes of stdin up to `limit`, the rest drained; and whether there was more."""
-    parts, size, more = [], 0, False
-    while True:
-        try:
-            part = calls.read(0, 1 << 16)
-        except OSError:
-            break
-        if not part:
-            break
-        if size < limit:
-            parts.append(part[: limit - size])
-        more = more or size + len(part) > limit
-        size += len(part)
+    """Bytes of stdin up to `limit`, the rest drained; and whether there was more.
+
+    A client that never closes it is not waited for: what has come within `INPUT_SECONDS` is the input.
+    """
+    parts: list[bytes] = []
+    size, more = 0, False
+    read, stop = _waiting_reader()
+    end = time.monotonic() + INPUT_SECONDS
+    try:
+        while True:
+            left = end - time.monotonic()
+            if parts and parts[-1].endswith(b"}\n"):
+                left = min(left, SILENT_SECONDS)
+            part = read(left) if left > 0 else b""
+            if not part:
+                break
+            if size < limit:
+                parts.append(part[: limit - size])
+            more = more or size + len(part) > limit
+            size += len(part)
+    except _Late:
+        pass
+    finally:
+        stop()
     return b"".join(parts), more
+
+
+def _waiting_reader() -> "tuple[Any, Any]":
+    """A function that gives the next bytes of stdin, none at its end and on a fault, and one to be called at last.
+
+    Raises:
+        _Late: (the function) when nothing came for so many seconds.
+    """
+    if WINDOWS:
+        return _threaded_reader(), lambda: None
+    # A built-in module: `select` is a file of its own, and slower to load.
+    import _signal  # type: ignore[import-not-found]
+
+    def late(*_: object) -> None:
+        raise _Late
+
+    try:
+        before = _signal.signal(_signal.SIGALRM, late)
+    except (ValueError, OSError):  # not the main thread
+        return lambda seconds: _some(), lambda: None
+
+    def read(seconds: float) -> bytes:
+        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+        return _some()
+
+    def stop() -> None:
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        _signal.signal(_signal.SIGALRM, before)
+
+    return read, stop
+
+
+def _threaded_reader() -> "Any":
+    """As `_waiting_reader` where there are no alarms: a thread reads, and is left behind when it hangs."""
+    from _thread import allocate_lock, start_new_thread
+
+    def read(seconds: float) -> bytes:
+        found: list[bytes] = []
+        done = allocate_lock()
+        done.acquire()
+
+        def work() -> None:
+            found.append(_some())
+            done.release()
+
+        start_new_thread(work, ())
+        return found[0] if done.acquire(timeout=max(0.0, seconds)) else b""
+
+    return read
+
+
+def _some() -> bytes:
+    try:
+        return bytes(calls.read(0, 1 << 16))
+    except OSError:
+        return b""
 
 
 def write_output(data: bytes) -> None:

@@ -45,7 +45,7 @@ def write_launchers(texts: Mapping[Path, str]) -> None:
     for path, text in texts.items():
         data = text.encode("utf-8")
         if not path.is_file() or files.read_bytes(path) != data:
-            files.write_whole(path, data, 0o755)
+            files.write_whole(path, data, 0o700)
 
 
 @contextmanager

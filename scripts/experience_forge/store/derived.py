@@ -12,6 +12,8 @@ from .home import Home
 from .library import Applied
 
 SETTINGS = "settings.json"
+EDITED = "edited.tsv"
+"""Entries that the index leaves out for their bytes: the next session says so."""
 
 
 def rebuild(home: Home) -> dict[str, Any]:
@@ -24,6 +26,9 @@ def rebuild(home: Home) -> dict[str, Any]:
     with files.locked(home.lock):
         recall_index.build(home, library)
         compile_settings(home)
+        lines = [f"{one.entry.id}\tentries/{one.key}\t{one.confirmed.sha256}\n"
+                 for one in library.entries if one.state == "edited" and one.confirmed]
+        files.write_text(home.derived / EDITED, "".join(lines))
     return {"entries": len(library.entries), "unreadable": len(library.unreadable)}
 
 

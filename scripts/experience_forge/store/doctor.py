@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import shutil
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ForgeError
-from . import config, derived, entries, files, journal, library, proposals, recall_index, tidying
+from ..fast import visible
+from . import config, derived, entries, files, journal, library, proposals, recall_index, redaction, tidying
 from .home import Home
 
 LEDGERS_READ = 200
 LOG_LINES = 3
+DIFF_LINES, DIFF_WIDTH = 24, 200
 FREE_LEAST = 1024 * 1024
 """Bytes that a disk must have left: an index of some hundred entries takes about as much."""
 DAMAGED = ".damaged"
@@ -109,7 +112,9 @@ def _entries(home: Home) -> Iterator[Finding]:
     for stored in found.entries:
         states[stored.state] = states.get(stored.state, 0) + 1
         if stored.state in ("edited", "unconfirmed"):
-            yield finding("warn", "entries", f"entry_{stored.state}", id=stored.entry.id, path=stored.path)
+            shown = difference(home, stored.key, stored.path) if stored.state == "edited" else ""
+            values = {"id": stored.entry.id, "path": str(stored.path), **({"difference": shown} if shown else {})}
+            yield Finding("warn", "entries", f"entry_{stored.state}", values)
     for path, reason in found.unreadable:
         yield finding("warn", "entries", "entry_unreadable", path=path, reason=reason)
     told = {path for path, _ in found.unreadable}
@@ -118,6 +123,23 @@ def _entries(home: Home) -> Iterator[Finding]:
             conflict = any(mark in path.name for mark in _CONFLICT_MARKS)
             yield finding("warn", "entries", "entry_conflict" if conflict else "entry_misnamed", path=path)
     yield finding("ok", "entries", "entries", count=len(found.entries), confirmed=states.get("confirmed", 0))
+
+
+def difference(home: Home, key: str, path: Path) -> str:
+    """A short diff from the confirmed text of an entry to what its file holds now, redacted and escaped."""
+    try:
+        before, after = library.confirmed_text(home, key), files.read_bytes(path).decode("utf-8", "replace")
+    except (OSError, ForgeError):
+        return ""
+    return short_diff(before, after) if before is not None else ""
+
+
+def short_diff(before: str, after: str) -> str:
+    """A unified diff of two texts, at most `DIFF_LINES` lines, each safe to look at."""
+    old, new = (redaction.clean(text)[0].splitlines() for text in (before, after))
+    lines = list(difflib.unified_diff(old, new, "confirmed", "now", n=1, lineterm=""))
+    cut = lines[:DIFF_LINES] + (["…"] if len(lines) > DIFF_LINES else [])
+    return "\n".join(visible.escape(line[:DIFF_WIDTH]) for line in cut)
 
 
 def _journal(home: Home) -> Iterator[Finding]:
@@ -155,6 +177,10 @@ def _left_overs(home: Home) -> Iterator[Finding]:
         yield finding("note", "home", "temps", repair=True, count=temps)
     if recall_index.broken(home):
         yield finding("warn", "home", "index_broken", repair=True, path=home.derived)
+    else:
+        foreign = recall_index.foreign(home)
+        if foreign:
+            yield finding("warn", "home", "index_foreign", repair=True, path=home.derived, ids=", ".join(foreign[:10]))
     if home.entries.exists() and not home.derived.exists():
         yield finding("warn", "home", "no_derived", repair=True, path=home.derived)
 

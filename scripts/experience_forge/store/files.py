@@ -17,7 +17,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +244,25 @@ def write_whole(path: Path, data: bytes, mode: int = 0o600, *, follow: bool = Tr
         _flush_folder(target.parent)
     except OSError as error:
         raise _unsure(target, error) from error
+
+
+def make_private(path: Path) -> None:
+    """See that a file which another library will write is there, and for its owner alone.
+
+    Raises:
+        Refused: naming path and cause.
+    """
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        write_whole(path, b"")
+        return
+    except OSError as error:
+        raise _refused("read", path, error) from error
+    if os.name != "nt" and mode & 0o077:
+        # On a disk that does not let us, the file is as readable as it was.
+        with suppress(OSError):
+            _os.chmod(path, 0o600)
 
 
 def write_text(path: Path, text: str, mode: int = 0o600) -> None:

@@ -51,9 +51,8 @@ def in_memory(schema: str, work: Callable[[sqlite3.Connection], _Result]) -> _Re
 
 
 def _prepared(path: Path, schema: str, version: int) -> sqlite3.Connection:
-    if not path.exists():
-        # SQLite would make it readable to others.
-        files.write_whole(path, b"")
+    # SQLite would make it readable to others.
+    files.make_private(path)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] != version:

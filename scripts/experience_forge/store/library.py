@@ -142,6 +142,45 @@ def undo_of(home: Home, seq: int) -> Change:
     return Change("undo", title, language=wording.spoken(), data={"of": seq}, writes=tuple(writes))
 
 
+def restoring(home: Home, entry_id: str) -> Change | None:
+    """The change that puts the confirmed bytes of an entry back; None when its file has them, or none were confirmed.
+
+    Raises:
+        Refused: when the confirmed text is not kept any more.
+    """
+    for key, known in journal.confirmed(home).items():
+        if key.rpartition("/")[2] != f"{entry_id}.md":
+            continue
+        present = _digest(home, key)
+        if present == known.sha256:
+            return None
+        text = confirmed_text(home, key)
+        if text is None:
+            _kept(home, known.sha256)
+        entry = codec.parse(text or "")
+        title = told(Text("errors_store.restore_title", title=entry.title))[: checks.MAX_TITLE]
+        return Change("undo", title, entry.rule, entry.track.value, wording.spoken(),
+                      told(Text("errors_store.restore_summary")), {"of": known.seq}, (Write(key, present or "", text),))
+    return None
+
+
+def confirmed_text(home: Home, key: str) -> str | None:
+    """The text that was confirmed for an entry file, from what is kept for undo; None when it is not kept any more."""
+    known = journal.confirmed(home).get(key)
+    if known is None:
+        return None
+    found = [journal.kept_text(home, known.sha256)]
+    for record in (one for one in journal.read(home) if one["seq"] == known.seq and one["what"] == "change"):
+        # What is no draft was confirmed as a document that holds the whole text of each file.
+        document = journal.kept_text(home, str(record.get("digest")))
+        try:
+            writes = changes.parse(str(record.get("change")), document).writes if document else ()
+        except Invalid:
+            continue
+        found += [write.text for write in writes if write.key == key]
+    return next((text for text in found if text and files.sha256(text.encode("utf-8")) == known.sha256), None)
+
+
 def path_of(home: Home, key: str) -> Path:
     """The file of a key, inside the home by construction.
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Refused, Text
-from ..fast import confirm_line, lookup, signature, tokens
+from ..fast import confirm_line, deliver, lookup, signature, stored, tokens
 from ..model import Entry, Status
-from . import files, launcher, projects, recall_rows, ruleset
+from . import files, journal, launcher, projects, recall_rows, ruleset
 from .home import Home
 
 MOST_BYTES = 2 << 30
@@ -25,13 +25,17 @@ FEW = 50
 """So many changes are always made in the present index rather than by a build."""
 RECALIBRATED = 2000
 
+_CHECKED = (
+    "sha256", "seq", "path", "track", "project", "status", "guard", "language", "kind", "pinned", "title", "rule",
+    "reason", "action",
+)
 BACKGROUND = 1 << 40
 """Row numbers of the search table from here on belong to no entry."""
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE entries (
-  n INTEGER PRIMARY KEY, id TEXT UNIQUE, sha256 TEXT, path TEXT, track TEXT, project TEXT, status TEXT,
+  n INTEGER PRIMARY KEY, id TEXT UNIQUE, sha256 TEXT, seq INTEGER, path TEXT, track TEXT, project TEXT, status TEXT,
   guard TEXT, language TEXT, kind TEXT, pinned INTEGER, updated TEXT, title TEXT, rule TEXT,
   reason TEXT, action TEXT);
 CREATE INDEX entry_project ON entries (project, status);
@@ -174,6 +178,44 @@ def connect(home: Home) -> sqlite3.Connection:
     return _reader(path)
 
 
+def foreign(home: Home) -> list[str]:
+    """Ids of which the index says something else than the files of the entries, or that nobody confirmed so."""
+    names = ("id", *_CHECKED)
+    try:
+        with contextlib.closing(connect(home)) as connection:
+            rows = connection.execute(f"SELECT {', '.join(names)} FROM entries ORDER BY id").fetchall()
+    except (LookupError, sqlite3.Error):
+        return []
+    confirmed_now = journal.confirmed(home)
+    found = []
+    for row in rows:
+        said = dict(zip(names, row, strict=True))
+        known = confirmed_now.get(str(said["path"]).removeprefix("entries/"))
+        # Bytes that were changed in the file itself are another finding.
+        if known is None or known.sha256 != said["sha256"] or _otherwise(home, said):
+            found.append(str(said["id"]))
+    return found
+
+
+def faithful(home: Home, connection: sqlite3.Connection, n: int) -> bool:
+    """Whether a row says what the file of its entry says, and a person confirmed that."""
+    names = ("id", *_CHECKED)
+    row = connection.execute(f"SELECT {', '.join(names)} FROM entries WHERE n = ?", (n,)).fetchone()
+    return not deliver.differs(str(home.root), dict(zip(names, row, strict=True)))
+
+
+def _otherwise(home: Home, said: Mapping[str, Any]) -> bool:
+    try:
+        data = files.read_bytes(home.root / str(said["path"]))
+        if files.sha256(data) != said["sha256"]:
+            return False
+        return any(said[name] != value for name, value in stored.columns(data).items())
+    except (OSError, Refused):
+        return False
+    except ValueError:
+        return True
+
+
 def broken(home: Home) -> bool:
     """Whether there is an index whose bytes are not what was written; false when none was made yet."""
     if not (home.derived / lookup.PREFILTER).exists():
@@ -183,9 +225,12 @@ def broken(home: Home) -> bool:
         return True
     try:
         with contextlib.closing(_reader(path)) as connection:
-            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
+            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return True
     except sqlite3.Error:
         return True
+    written = (lookup.header(str(home.root)) or {}).get("sha256")
+    return files.sha256(files.read_bytes(path, MOST_BYTES)) != written
 
 
 @contextlib.contextmanager
@@ -224,14 +269,14 @@ def _finish(home: Home, connection: sqlite3.Connection, name: str) -> dict[str, 
     count = int(connection.execute("SELECT count(*) FROM entries").fetchone()[0])
     projects = connection.execute("SELECT count(*) FROM entries WHERE project != ''").fetchone()[0]
     header = {"version": lookup.VERSION, "db": name, "entries": count, "projects": int(projects)}
-    keys = connection.execute("SELECT DISTINCT kind, key FROM keys")
-    data = lookup.prefilter(header, keys)
+    keys = connection.execute("SELECT DISTINCT kind, key FROM keys").fetchall()
     generic = [row[0] for row in connection.execute(
         "SELECT DISTINCT e.id FROM segments s JOIN entries e USING (n) WHERE s.generic"
     )]
     connection.close()
+    header["sha256"] = files.sha256(files.read_bytes(home.derived / name, MOST_BYTES))
     rewrite_settings(home)
-    files.write_whole(home.derived / lookup.PREFILTER, data)
+    files.write_whole(home.derived / lookup.PREFILTER, lookup.prefilter(header, keys))
     # A reader on Windows may hold one open: the next build takes it away.
     with contextlib.suppress(Exception):
         for path in _generations(home):
@@ -308,8 +353,8 @@ def _insert(connection: sqlite3.Connection, stored: Sequence[Any], weights: Mapp
         n = numbers["entries"]
         rows = recall_rows.rows_of(one.entry, weights)
         connection.execute(
-            f"INSERT INTO entries VALUES ({','.join('?' * 16)})",
-            (n, one.entry.id, one.sha256, _path(one), *recall_rows.columns(one.entry)),
+            f"INSERT INTO entries VALUES ({','.join('?' * 17)})",
+            (n, one.entry.id, one.sha256, one.confirmed.seq, _path(one), *recall_rows.columns(one.entry)),
         )
         connection.execute(
             "INSERT INTO search(rowid, title, alias, symptom, rule, body) VALUES (?,?,?,?,?,?)", (n, *rows.search)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..fast import globs, shellwords, signature, tokens, visible
+from ..fast import globs, shellwords, signature, stored, tokens
 from ..model import Condition, Entry, Kind, Track
 from . import spelling_rules
 
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
-SHORT_LIMIT = 600
-FIX_LIMIT = 1500
 ERROR_CONDITIONS = 40
 
 
@@ -69,27 +65,14 @@ def rows_of(entry: Entry, weights: Mapping[str, float]) -> Rows:
 
 def columns(entry: Entry) -> tuple[Any, ...]:
     """The columns of table `entries` after its path, in the order of the schema."""
-    reason = entry.section("why") or entry.section("root_cause")
-    names = ("right_action", "how", "steps", "decision")
-    action = next((entry.section(name) for name in names if entry.section(name)), "")
+    said = stored.texts(entry.title, dict(entry.sections))
     # A project entry without its project belongs nowhere: it is kept out of every scope.
     project = (entry.project or "?") if entry.track is Track.PROJECT else ""
     return (
         entry.track.value, project, entry.status.value,
         entry.guard.value, entry.language, entry.kind.value, int(entry.pinned), entry.updated,
-        one_line(entry.title, 200), one_line(entry.rule, 300),
-        one_line(reason, SHORT_LIMIT), one_line(action, FIX_LIMIT),
+        said["title"], said["rule"], said["reason"], said["action"],
     )
-
-
-def one_line(text: str, limit: int) -> str:
-    """Text on one line as a hook may say it, at most `limit` characters, a cut marked by `…`.
-
-    Hidden and bidirectional characters become visible escapes, tags lose their `<`: a note can't end
-    the frame that it is given in.
-    """
-    flat = _TAG.sub("&lt;", visible.escape(" ".join(text.split())))
-    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
 def _words(condition: Condition) -> str:

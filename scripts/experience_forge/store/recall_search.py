@@ -39,15 +39,34 @@ def search(
     Raises:
         LookupError: when there is no index.
     """
+    try:
+        return _search(home, text, error, projects, outdated, limit, cosines)
+    except _Unfaithful:
+        # Somebody wrote into the index: it is made anew from the confirmed entries, and asked again.
+        recall_index.build(home, entries.load_all(home), anew=True)
+        return _search(home, text, error, projects, outdated, limit, cosines, strict=False)
+
+
+class _Unfaithful(Exception):
+    """A row of the index says what no confirmed entry says."""
+
+
+def _search(
+    home: Home, text: str, error: bool, projects: Sequence[str], outdated: bool, limit: int,
+    cosines: Mapping[str, float] | None, strict: bool = True,
+) -> list[Found]:
     prefilter = lookup.Prefilter(lookup.path_of(str(home.root), lookup.PREFILTER))
     with contextlib.closing(prefilter), contextlib.closing(recall_index.connect(home)) as connection:
         if error:
             rows = rank.combined(connection, text, prefilter.errors(batch.anchor_words(text)), projects, MORE, outdated)
         else:
             rows = [(score, n, 0.0) for score, n in rank.search(connection, text, projects, MORE, outdated)]
-        found = {one.id: one for one in (_found(connection, *row) for row in rows)}
+        faithful = [row for row in rows if recall_index.faithful(home, connection, row[1])]
+        if strict and len(faithful) < len(rows):
+            raise _Unfaithful
+        found = {one.id: one for one in (_found(connection, *row) for row in faithful)}
         if cosines:
-            return _with_cosines(connection, found, cosines, projects, outdated, limit)
+            return _with_cosines(home, connection, found, cosines, projects, outdated, limit)
         return list(found.values())[:limit]
 
 
@@ -81,7 +100,7 @@ def _stamp(home: Home) -> list[int | str]:
             info = os.stat(home.derived / name)
         except OSError:
             return []
-        found += [name, info.st_size, info.st_mtime_ns]
+        found += [name, info.st_size, info.st_mtime_ns, info.st_ctime_ns]
     return found
 
 
@@ -94,7 +113,7 @@ def _found(connection: Any, score: float, n: int, share: float) -> Found:
 
 
 def _with_cosines(
-    connection: Any, found: Mapping[str, Found], cosines: Mapping[str, float], projects: Sequence[str],
+    home: Home, connection: Any, found: Mapping[str, Found], cosines: Mapping[str, float], projects: Sequence[str],
     outdated: bool, limit: int,
 ) -> list[Found]:
     where, values = rank.in_scope(projects, outdated)
@@ -102,6 +121,8 @@ def _with_cosines(
     near = {name: value for name, value in cosines.items() if name in rows}
     result = []
     for score, name in recall.blended({name: one.score for name, one in found.items()}, near, limit):
+        if name not in found and not recall_index.faithful(home, connection, rows[name]):
+            continue
         one = found.get(name) or _found(connection, 0.0, rows[name], 0.0)
         result.append(replace(one, score=round(score, 3), cosine=round(near.get(name, 0.0), 3)))
     return result

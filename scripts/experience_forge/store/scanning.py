@@ -228,6 +228,7 @@ def _open(home: Home) -> sqlite3.Connection:
 
 
 def _prepared(path: Path) -> sqlite3.Connection:
+    files.make_private(path)
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous=OFF")
     if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:

@@ -40,6 +40,7 @@ def sync(home: Home, model: str, embed: Callable[[Sequence[str]], list[list[floa
     """
     known = {one.entry.id: one for one in recall_index.confirmed(entries.load_all(home).entries)}
     files.make_folder(home.derived)
+    files.make_private(_path(home))
     with files.locked(home.root / "vectors.lock"), contextlib.closing(sqlite3.connect(_path(home))) as connection:
         connection.executescript(SCHEMA)
         if _meta(connection, "model") not in ("", model):
