@@ -17,6 +17,7 @@ from experience_forge.model import Condition, Consent, Kind, Status, Track
 from experience_forge.store import config, files, home, library, projects, proposals, templates
 from helpers import confirm, entry, tree
 from helpers_projection import entry as note
+from recall_home import ask
 
 
 @pytest.fixture
@@ -411,3 +412,26 @@ def test_another_locale_of_the_shell_changes_nothing_that_is_loaded(client, monk
     assert claude_code.plan(home.current()) == [] and project() == [], "of an older home: as its reminder is"
     config.change({"language": "zh"})
     assert {change.path.name for change in project()} >= {"reminder.md", "index.md", "SKILL.md"}
+
+
+@pytest.mark.parametrize("kind", ["file", "block"])
+def test_a_projection_edited_by_hand_is_told_once_and_shown(kind, client, tmp_path, capsys):
+    """Words that the client loads and nobody confirmed here: one notice, a diff, and a command to keep them."""
+    one = entry("pnpm", track=Track.PROFILE) if kind == "file" else in_project("pnpm")
+    confirm(one)
+    shared.refresh(home.current())
+    written = claude_files.path_of(client, "profile") if kind == "file" else tmp_path / "shop" / "CLAUDE.md"
+    text = written.read_text(encoding="utf-8")
+    assert "systemMessage" not in (ask("SessionStart", source="startup") or {})
+    written.write_text(text.replace("never npm", "sometimes npm"), encoding="utf-8")
+    shared.refresh(home.current())
+    told = ask("SessionStart", source="startup", session_id="s2")["systemMessage"]
+    assert str(written) in told and "doctor" in told
+    assert "systemMessage" not in (ask("SessionStart", source="startup", session_id="s3") or {})
+    # What else stands in the file of a project is its user's, and no news.
+    written.write_text("my own line\n" + written.read_text(encoding="utf-8"), encoding="utf-8")
+    assert ("systemMessage" in (ask("SessionStart", source="startup", session_id="s4") or {})) is (kind == "file")
+    capsys.readouterr()
+    assert cli.main(["doctor"]) == 1
+    shown = capsys.readouterr().out
+    assert "sometimes npm" in shown and "never npm" in shown and "draft --revise" in " ".join(shown.split())

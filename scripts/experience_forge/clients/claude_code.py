@@ -62,6 +62,7 @@ def project(home: Home) -> list[Change]:
             again = partial(claude_files.block_change, path, make)
             done.append(claude_files.write(again(), again))
         _remember(home, [change.path for change in done if change.path.name in PROJECT_FILES])
+        _note_bytes(home, done)
         skill = [claude_files.write(change) for change in claude_skill.changes(home)]
         claude_skill.note(home, skill)
         done += skill
@@ -69,6 +70,25 @@ def project(home: Home) -> list[Change]:
         if change.note:
             log.fault("projection", f"{change.path}: {change.note}")
     return [change for change in done if change.before != change.after]
+
+
+def _note_bytes(home: Home, done: Iterable[Change]) -> None:
+    """Keep what our files hold now: the next session says when one of them was changed by hand.
+
+    A line is `path, sha256, mark`; of an edited block, whose file is the user's, the mark stands for the edit.
+    """
+    edited = {change.path: change for change in done if change.theirs}
+    lines = []
+    for install in claude_files.installs(home):
+        for path in claude_files.ours(install.client_folder):
+            digest = "" if path in edited else files.sha256(files.read_bytes(path))
+            lines.append(f"{path}\t{digest}\t\n")
+    blocks = [change for path, change in edited.items() if path.name in PROJECT_FILES]
+    lines += [f"{one.path}\t\t{files.sha256(one.theirs.encode('utf-8'))}\n" for one in blocks]
+    text = "".join(lines)
+    path = home.derived / "projected.tsv"
+    if home.derived.exists() and text != (files.read_text(path) if path.exists() else ""):
+        files.write_text(path, text)
 
 
 def plan(home: Home, book: Book | None = None) -> list[Change]:

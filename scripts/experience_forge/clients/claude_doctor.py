@@ -15,7 +15,7 @@ from ..core import json_lines
 from ..errors import ForgeError, Refused
 from ..fast import home as fast_home
 from ..store import files, installs
-from ..store.doctor import Finding, finding
+from ..store.doctor import Finding, finding, short_diff
 from ..store.home import Home
 from . import claude_files, claude_settings, hook_probe
 
@@ -219,7 +219,10 @@ def projections(home: Home) -> list[Finding]:
     found = []
     for change in claude_code.plan(home):
         if change.note:
-            found.append(finding("warn", "projections", _noted(change.note), path=change.path, note=change.note))
+            values = {"path": str(change.path), "note": change.note}
+            if change.theirs:
+                values["difference"] = short_diff(change.ours, change.theirs)
+            found.append(Finding("warn", "projections", _noted(change.note), values))
         elif change.pending and not _takes_writes(change.path):
             found.append(finding("warn", "projections", "projection_blocked", path=change.path))
         elif change.pending:

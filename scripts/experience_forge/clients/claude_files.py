@@ -39,12 +39,17 @@ class Install:
 
 @dataclass(frozen=True)
 class Change:
-    """One file as it is and as it shall be (None: no file); `note` says why nothing is done."""
+    """One file as it is and as it shall be (None: no file); `note` says why nothing is done.
+
+    Of what somebody edited by hand `ours` is the text that we would have there, and `theirs` the one that is.
+    """
 
     path: Path
     before: bytes | None
     after: bytes | None
     note: str = ""
+    ours: str = ""
+    theirs: str = ""
 
     @property
     def pending(self) -> bool:
@@ -116,7 +121,7 @@ def file_change(path: Path, wanted: bytes | None) -> Change:
     if state == "foreign":
         return Change(path, before, before, FOREIGN)
     if state == "edited" and (wanted is None or text != managed_block.unstamp(wanted)[2]):
-        return Change(path, before, before, EDITED)
+        return Change(path, before, before, EDITED, managed_block.unstamp(wanted or b"")[2], text)
     return Change(path, before, wanted)
 
 
@@ -135,9 +140,11 @@ def block_change(path: Path, make: Callable[[bytes | None], Edit]) -> Change:
     edit = make(before)
     if edit.refused:
         return Change(path, before, before, edit.refused)
-    if edit.edited and edit.data == before:
-        return Change(path, before, before, f"{EDITED}: {', '.join(sorted(edit.edited))}")
-    return Change(path, before, edit.data)
+    if not edit.edited:
+        return Change(path, before, edit.data)
+    note = f"{EDITED}: {', '.join(sorted(edit.edited))}" if edit.data == before else ""
+    anew = (make(None).data or b"").decode("utf-8", "replace")
+    return Change(path, before, edit.data, note, anew, "\n".join(edit.edited.values()))
 
 
 def write(change: Change, again: Callable[[], Change] | None = None) -> Change:

@@ -1,4 +1,4 @@
-"""SessionStart: one sentence to the user about entries whose files were changed since they were confirmed."""
+"""SessionStart: one sentence to the user about entries, and files of ours, that were changed by hand since."""
 
 from . import lookup, system
 
@@ -13,33 +13,53 @@ TOLD = "told-edited.txt"
 
 
 def text(recall: "Any") -> str:
-    """The sentence, once for the same bytes; empty when there is nothing new to say."""
-    known = system.read(lookup.path_of(recall.home, TOLD)) or b""
-    found = []
-    for name, path, confirmed in _entries(recall):
-        data = system.read(system.join(recall.home, *path.split("/")))
-        if data is None:
-            continue
-        digest = system.sha256(data)
-        mark = ("%s %s\n" % (name, digest)).encode()
-        if digest != confirmed and b"\n" + mark not in b"\n" + known:
-            found.append((name, mark))
+    """A sentence about entries, one about files of ours, each once for the same bytes; empty when nothing is new."""
+    known = b"\n" + (system.read(lookup.path_of(recall.home, TOLD)) or b"")
     frames = recall.settings.get("frames") or {}
-    if not found or not frames:
-        return ""
-    from . import dialog
+    said, marks = [], []
+    for frame, changed in (("edited", _entries(recall)), ("projected", _files(recall))):
+        new = [(name, mark) for name, mark in changed if b"\n" + mark not in known]
+        if new and frames:
+            from . import dialog
 
-    said = frames.get(dialog.user_language(recall.home, recall.context.environ)) or {}
-    ids = ", ".join("[%s]" % name for name, _ in found[:NAMED]) + (" …" if len(found) > NAMED else "")
-    # What is not recorded is not said: it would come again in every session.
-    system.append(lookup.path_of(recall.home, TOLD), b"".join(mark for _, mark in found))
-    return str(said.get("edited", "")).replace("{ids}", ids)
+            words = frames.get(dialog.user_language(recall.home, recall.context.environ)) or {}
+            names = ", ".join(name for name, _ in new[:NAMED]) + (" …" if len(new) > NAMED else "")
+            said.append(str(words.get(frame, "")).replace("{ids}", names))
+            marks += [mark for _, mark in new]
+    if marks:
+        # What is not recorded is not said: it would come again in every session.
+        system.append(lookup.path_of(recall.home, TOLD), b"".join(marks))
+    return "\n".join(said)
 
 
-def _entries(recall: "Any") -> "list[tuple[str, str, str]]":
-    """Id, path and confirmed hash of the newest entries, and of those that an index left out as edited."""
+def _entries(recall: "Any") -> "list[tuple[str, bytes]]":
+    """The newest entries, and those that an index left out as edited, whose bytes are not the confirmed ones."""
     rows = recall.database().execute(
         "SELECT id, path, sha256 FROM entries ORDER BY updated DESC LIMIT ?", (MOST,)).fetchall()
-    data = system.read_text(lookup.path_of(recall.home, "edited.tsv")) or ""
-    left_out = [tuple(line.split("\t")) for line in data.splitlines()]
-    return [*rows, *(one for one in left_out if len(one) == 3)]
+    found = []
+    for name, path, confirmed in [*rows, *_lines(recall, "edited.tsv")]:
+        digest = _digest(system.join(recall.home, *path.split("/")))
+        if digest not in ("", confirmed):
+            found.append(("[%s]" % name, ("%s %s\n" % (name, digest)).encode()))
+    return found
+
+
+def _files(recall: "Any") -> "list[tuple[str, bytes]]":
+    """Files and blocks that the client loads and somebody changed; a file that is gone is the user's affair."""
+    found = []
+    for path, written, mark in _lines(recall, "projected.tsv"):
+        digest = _digest(path)
+        if digest and (mark or digest != written):
+            found.append((path, ("%s %s\n" % (path, mark or digest)).encode("utf-8", "replace")))
+    return found
+
+
+def _digest(path: str) -> str:
+    data = system.read(path)
+    return "" if data is None else system.sha256(data)
+
+
+def _lines(recall: "Any", name: str) -> "list[tuple[str, str, str]]":
+    data = system.read_text(lookup.path_of(recall.home, name)) or ""
+    parts = [line.split("\t") for line in data.splitlines()]
+    return [(one[0], one[1], one[2]) for one in parts if len(one) == 3]
