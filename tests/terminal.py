@@ -13,6 +13,12 @@ ROOT = Path(__file__).resolve().parent.parent
 FORGE = [sys.executable, str(ROOT / "scripts" / "forge.py")]
 
 
+def hear_signals():
+    """In a child: whoever runs the tests may have left signals ignored (`nohup`, `&`), and that is inherited."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Terminal:
     """A command at a terminal of its own: `expect` waits for text, `send` types a line."""
 
@@ -30,9 +36,7 @@ class Terminal:
         if self.pid == 0:
             # Here, not by the parent: a quick command has read its width before the parent runs again.
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-            # Whoever runs the tests may have left signals ignored (`nohup`), and that is inherited.
-            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
+            hear_signals()
             # readline, which pytest loads, puts COLUMNS into the environment that a worker of pytest begins with.
             kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
             given = {**kept, "TERM": "xterm", "PYTHONUTF8": "1", **environment}

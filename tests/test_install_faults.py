@@ -77,7 +77,7 @@ def test_doctor_sees_a_cut_compiled_file_and_mends_it(installed, capsys):
     assert [one["path"] for one in found if one["finding"] == "compiled_damaged"] == [str(compiled)]
     assert cli.main(["doctor", "--repair", "--dry-run"]) == 1 and not speaks(installed)
     cli.main(["doctor", "--repair"])
-    assert "1 damaged file(s) of Python" in capsys.readouterr().out
+    assert "1 damaged file of Python" in capsys.readouterr().out
     assert speaks(installed)
     assert claude_doctor.repair(home.current()) == []
 

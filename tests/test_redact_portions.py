@@ -16,6 +16,7 @@ from experience_forge.core import portions, redact
 from experience_forge.store import redaction, redaction_pool
 from install_helpers import ROOT
 from redaction_texts import PIECES, materials
+from terminal import hear_signals
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq1xkd0Zk3F+yw8cM2rZ1Hh\n" * 900
 SECRETS = (
@@ -134,7 +135,9 @@ def test_an_interrupt_is_said_in_one_line(moment, tmp_path, monkeypatch):
     large = tmp_path / "large.txt"
     large.write_text("".join(f"mail user{number}@firm{number}.net\n" for number in range(400_000)), encoding="utf-8")
     command = [sys.executable, str(ROOT / "scripts" / "forge.py"), "redact", str(large)]
-    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+    run = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=hear_signals
+    )
     children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
     until = time.monotonic() + 60
     while not (read := children.read_text("ascii")) and time.monotonic() < until:

@@ -14,7 +14,7 @@ from experience_forge import cli
 from experience_forge.core import codec
 from experience_forge.store import config, entries, home, proposals
 from helpers import confirm, entry
-from terminal import FORGE, Terminal
+from terminal import FORGE, Terminal, hear_signals
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX streams")
 
@@ -76,6 +76,7 @@ def test_an_interrupt_ends_with_130_and_loses_nothing():
     """Ctrl-C while `draft` waits for its input: exit 130, one line, nothing in the inbox."""
     process = subprocess.Popen(
         [*FORGE, "draft", "--from", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=hear_signals,
     )  # fmt: skip
     time.sleep(2)
     process.send_signal(signal.SIGINT)
@@ -229,8 +230,9 @@ def test_bytes_that_are_no_text(line, tmp_path, capsys):
 
 
 @posix
-def test_a_pipe_that_the_shell_names():
+def test_a_pipe_that_the_shell_names(tmp_path, monkeypatch):
     """What a shell hands over as `<(...)` is read like a file."""
+    monkeypatch.chdir(tmp_path)
     code, out, _ = shell("mkfifo pipe && (echo hello >pipe &) && FORGE redact pipe")
     assert (code, out) == (0, "hello\n")
 

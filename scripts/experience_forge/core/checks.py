@@ -28,7 +28,7 @@ MOMENT = re.compile(
     r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?"
     r" ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})?)?)?)?"
 )
-HASH = re.compile(r"(?:[a-z0-9]{2,8}[:-])?[0-9a-fA-F]{1,64}")
+HASH = re.compile(r"(?:[a-z0-9]{2,8}:)?[0-9a-fA-F]{1,64}(?:-[0-9a-fA-F]{1,64}){0,5}")
 RESERVED = frozenset(
     ("con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10)))
 )

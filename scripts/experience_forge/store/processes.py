@@ -45,7 +45,8 @@ def _begin() -> None:
     # What they make points in no circles; looking for circles takes a twentieth of the time.
     gc.disable()
     # An interrupt is told by the process that began them, and not once more by each of them.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     _mask(free=True)
 
 

@@ -76,8 +76,8 @@ def _readers() -> redact.Readers | None:
 def clean_entry(entry: Entry) -> tuple[Entry, dict[str, int], dict[str, tuple[str, ...]]]:
     """An entry without secrets and personal data, how many were taken out by kind, and what can't do without.
 
-    The last are the parts that are of no use with a mark in them (what tells somebody what to do, what has a form, what
-    is matched), each with the kinds that it held.
+    The last are the parts that are of no use with a mark in them (what tells somebody what to do, what is a name, what
+    is matched), each with the kinds that it held. Times and hashes are checked by their form.
     """
     counts: dict[str, int] = {}
     needed: dict[str, tuple[str, ...]] = {}
@@ -104,7 +104,7 @@ def clean_entry(entry: Entry) -> tuple[Entry, dict[str, int], dict[str, tuple[st
     extra, found = clean_fields(entry.extra)
     for kind, count in found.items():
         counts[kind] = counts.get(kind, 0) + count
-    names = ("id", "title", "domain", "status_reason", "review")
+    names = ("id", "title", "domain", "status_reason")
     whole: dict[str, Any] = {name: one(name, getattr(entry, name)) for name in names}
     lists: dict[str, Any] = {name: each(name, getattr(entry, name)) for name in ("aliases", "versions", "tags")}
     conditions = ("command", "error", "path", "words")
@@ -113,8 +113,8 @@ def clean_entry(entry: Entry) -> tuple[Entry, dict[str, int], dict[str, tuple[st
         sections=tuple((name, one(name, text)) for name, text in entry.sections),
         applies_when=all_of("applies_when", entry.applies_when, *conditions),
         fails_when=all_of("fails_when", entry.fails_when, *conditions),
-        cites=all_of("cites", entry.cites, "path", "lines", "hash"),
-        sources=all_of("sources", entry.sources, "session", "at", "quote"),
+        cites=all_of("cites", entry.cites, "path"),
+        sources=all_of("sources", entry.sources, "session", "quote"),
     )
     return cleaned, counts, needed
 
