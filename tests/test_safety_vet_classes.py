@@ -72,3 +72,12 @@ def test_the_gate_works_in_step_with_the_text():
             return time.process_time() - begun
 
         assert any(work(4_000) < 10 * max(work(1_000), 2e-3) for _ in range(4)), unit
+
+
+def test_a_hand_edit_and_writing_down_are_no_claims():
+    """To forbid an edit by hand, or to write down what is accepted, claims neither a score nor a consent."""
+    for text in (
+        "The client is generated; do not edit it by hand, run `make gen`.",
+        "Write down what is accepted before a release.",
+    ):
+        assert verdict("lesson", text) == "clean", text
