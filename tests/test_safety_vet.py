@@ -29,13 +29,17 @@ def own_texts():
 
 
 def test_our_own_attacks_are_caught_and_our_own_lessons_pass():
-    """Every attack of our own list gets its verdict, and no ordinary text of it is touched."""
-    wrong = []
+    """Every attack of our own list gets its verdict; no ordinary text is blocked, at most .03 are warned of."""
+    wrong, warned, ordinary = [], 0, 0
     for expected, field, text in own_texts():
         got = verdict(field, text)
-        if got != expected and not (expected == "warn" and got == "block"):
+        ordinary += expected == "clean"
+        if expected == "clean" and got == "warn":
+            warned += 1
+        elif got != expected and not (expected == "warn" and got == "block"):
             wrong.append((expected, got, field, text))
     assert wrong == []
+    assert warned <= 0.03 * ordinary
 
 
 def test_the_gate_reaches_its_figures_on_the_shared_corpus():

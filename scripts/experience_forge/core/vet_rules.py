@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .vet_concepts import Concepts
+
 _WORD = re.compile(r"(?<![\w./@:-])[a-z][a-z0-9_.-]{4,30}(?![\w/@:-])", re.I | re.A)
 _NEAR = re.compile(
     r"\b(?:pip3?|uv|npm|pnpm|yarn|cargo|gem|go|poetry|conda|brew|apt(?:-get)?|composer|pin|pinned|prefer|install|add|use|"
@@ -48,6 +50,7 @@ class Rules:
         self.negation_after = _phrases(negations["after"])
         self.about = _phrases(data["about"])
         self.comments = re.compile(rf"<!--\s*{_either(data['comments'])}\s*-->", re.I)
+        self.concepts = Concepts(data)
         self.packages = frozenset(str(name) for name in data["packages"])
         self.not_typos = frozenset(str(name) for name in data["not_typos"])
 
