@@ -50,7 +50,7 @@ def main(arguments):
     if arguments and arguments[0] in ("eval", "bench"):
         return measure(arguments, environment)
     # All of them on several cores; some of them in one process, where `-s` and a debugger work.
-    arguments = arguments or ["-n", str(min(8, os.cpu_count() or 1))]
+    arguments = arguments or ["-n", str(min(8, os.cpu_count() or 1)), "--dist", "worksteal"]
     return subprocess.call([str(PYTHON), "-m", "pytest", *arguments], cwd=ROOT, env=environment)
 
 
