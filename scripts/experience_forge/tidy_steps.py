@@ -106,9 +106,7 @@ def checked(written: Entry) -> Entry:
         Invalid: when the poisoning gate blocks it.
     """
     written = composed.entry(written)
-    held: dict[str, int] = {}
-    for part in (written.title, *written.aliases, *(body for _, body in written.sections)):
-        held.update(redaction.clean(part)[1])
+    _, held, _ = redaction.clean_entry(written)
     if held:
         raise Refused(
             Text("errors_entry.holds_secret", kinds=sorted(held)), Text("errors_entry.not_the_value")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +42,7 @@ def plan(home: Home, entry_id: str) -> Plan:
         Refused: when neither an entry nor a proposal nor the journal knows the id.
     """
     stored = entries.find(home, entry_id)
-    open_ = [p for p in proposals.all(home) if _names(p, entry_id)]
+    open_ = [p for p in proposals.all(home) if entry_id in proposals.entries_in(p.text)]
     digests = _digests(home, entry_id)
     if stored is None and not open_ and not digests:
         entries.get(home, entry_id)
@@ -117,13 +116,6 @@ def _drop_mention(path: Path, entry_id: str) -> None:
     meta = _record(files.read_bytes(path))
     meta["near"] = [one for one in meta["near"] if not (isinstance(one, dict) and one.get("id") == entry_id)]
     files.write_text(path, json.dumps(meta, ensure_ascii=False, indent=1) + "\n")
-
-
-def _names(proposal: proposals.Proposal, entry_id: str) -> bool:
-    # YAML puts quotes round an id that reads as a number, a date or a truth value.
-    field = rf"(?:id|entry): (['\"]?){re.escape(entry_id)}\1"
-    write = rf">>> (?:\S*/)?{re.escape(entry_id)}\.md from .*"
-    return bool(re.search(rf"^(?:{field}|{write})$", proposal.text, re.MULTILINE))
 
 
 def _digests(home: Home, entry_id: str) -> tuple[str, ...]:
